@@ -38,8 +38,9 @@ pub const ORANGE_EFFECT_ID: &str = "ORANGE_EFFECT_ID";
 /// for scripts of a project and for commands of a workflow.
 pub const ORANGE_PORT_OFFSET: &str = "ORANGE_PORT_OFFSET";
 
-/// JSON that names the tmux server's socket and the orange process that reads from a long-lived
-/// tmux client. Set for that client, so that the client can be ended when the process is gone.
+/// Set for a long-lived tmux client that an orange process reads from. JSON with the tmux server's
+/// socket and that orange process, so that a later orange can end the client if the process is
+/// gone.
 pub const ORANGE_LISTENER: &str = "ORANGE_LISTENER";
 
 /// The home that a background process works for; set for performers, for processes that run gates

@@ -187,6 +187,9 @@ pub struct TransitionMessage {
     pub text: String,
     /// The plan of its transition.
     pub plan: u64,
+    /// The role that was started with it; the next agent of this role needs it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received_by: Option<Role>,
 }
 
 /// An error and how often it occurred in a row.

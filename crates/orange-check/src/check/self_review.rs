@@ -165,7 +165,7 @@ fn judge_at_work(workflow: &Workflow, state: &State, edge: &Edge) -> Option<Find
     ))
 }
 
-/// A path on which a PASS that this role wrote counts as a judge's.
+/// A path on which a PASS that this role wrote takes the edge, although no judge submitted it.
 fn forged_pass(
     workflow: &Workflow,
     explored: &Exploration,

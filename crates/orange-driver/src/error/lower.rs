@@ -95,8 +95,8 @@ pub(super) fn registered(names: &[ProjectName]) -> String {
     }
     let names: Vec<&str> = names.iter().map(ProjectName::as_str).collect();
     format!(
-        "the projects are `{}`; name one with `--project`, or run `orange project add` in another \
-         repository",
+        "the projects are `{}`; name one, with `--project NAME` or as the argument, or run \
+         `orange project add` in another repository",
         names.join("`, `")
     )
 }

@@ -4,7 +4,7 @@ use super::{add_child, raise_attention};
 use crate::effect::{Effect, EffectId, EffectOutcome, Kill, KillScope, PlannedEffect, Spawn};
 use crate::names::RunId;
 use crate::role::Role;
-use crate::task::{PendingEffect, PendingState, Run, RunState, Task, Workspace};
+use crate::task::{PendingEffect, PendingState, Run, RunState, Task, TransitionMessage, Workspace};
 
 pub(super) fn plan_effect(task: &mut Task, planned: &PlannedEffect) {
     apply_expected_result(task, planned);
@@ -59,7 +59,7 @@ pub(super) fn finish_effect(task: &mut Task, id: EffectId, outcome: &EffectOutco
     let Some(pending) = take_pending(task, id) else {
         return;
     };
-    forget_received(task, &pending.planned);
+    note_received(task, &pending.planned);
     match (pending.planned.effect, outcome) {
         (Effect::AcquireWorkspace { .. }, EffectOutcome::Bound(name)) => {
             task.workspace = match task.workspace {
@@ -95,11 +95,21 @@ pub(super) fn finish_effect(task: &mut Task, id: EffectId, outcome: &EffectOutco
     }
 }
 
-/// Forgets the messages of this and earlier plans: the agent that was started or notified has
-/// received them.
-fn forget_received(task: &mut Task, planned: &PlannedEffect) {
-    if matches!(planned.effect, Effect::Spawn(_) | Effect::NotifyRole(_)) {
-        task.messages.retain(|message| message.plan > planned.plan);
+/// Notes that the agent that was started or notified has received the messages of this and earlier
+/// plans. A notification stays in the inbox. A prompt is lost with its agent, so its messages are
+/// kept for the next agent of the role.
+fn note_received(task: &mut Task, planned: &PlannedEffect) {
+    let is_new = |message: &TransitionMessage| message.plan > planned.plan;
+    match &planned.effect {
+        Effect::Spawn(spawn) => {
+            for message in task.messages.iter_mut().filter(|it| !is_new(it)) {
+                message.received_by.get_or_insert(spawn.role.clone());
+            }
+        }
+        Effect::NotifyRole(_) => task
+            .messages
+            .retain(|message| is_new(message) || message.received_by.is_some()),
+        _ => {}
     }
 }
 
@@ -128,7 +138,7 @@ pub(super) fn fail_effect(task: &mut Task, id: EffectId, error: &str) {
     revert_expected_result(task, &planned);
     // The message is in the inbox even if no agent could be notified.
     if matches!(planned.effect, Effect::NotifyRole(_)) {
-        forget_received(task, &planned);
+        note_received(task, &planned);
     }
     raise_attention(task, describe_failure(&planned, error));
     let error = error.to_owned();

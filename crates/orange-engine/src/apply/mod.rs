@@ -286,12 +286,15 @@ fn keep_messages(task: &mut Task, changed: &StatusChange, event: &Event) {
         task.messages.clear();
         return;
     }
+    task.messages
+        .retain(|message| message.received_by.is_none());
     let text = changed.message.as_deref().unwrap_or_default();
     if !text.trim().is_empty() {
         task.messages.push(TransitionMessage {
             by: changed.by.clone(),
             text: text.to_owned(),
             plan: event.version,
+            received_by: None,
         });
     }
 }

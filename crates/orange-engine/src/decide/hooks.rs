@@ -36,6 +36,7 @@ impl Context<'_> {
                 && pending.state == PendingState::Waiting
         });
         let messages = steps.task.messages.iter();
+        let messages = messages.filter(|it| it.received_by.is_none());
         let messages = messages.filter(|it| !is_carried || it.plan == self.plan);
         messages.cloned().collect()
     }

@@ -13,7 +13,7 @@ use crate::language::prompt::Prompt;
 use crate::names::RunId;
 use crate::refusal::Blocker;
 use crate::role::Role;
-use crate::task::{PendingState, RunState};
+use crate::task::{PendingState, RunState, TransitionMessage};
 
 /// Plans the start of an agent that has exited, or returns what is missing. The plan first kills
 /// `stopped_runs`.
@@ -54,7 +54,11 @@ pub(super) fn respawn(
         by: by.clone(),
         role: role.clone(),
     });
-    let messages = steps.task.messages.clone();
+    // The agent that received a message may have died before it did anything about it.
+    let is_for_role =
+        |it: &&TransitionMessage| it.received_by.as_ref().is_none_or(|it| *it == role);
+    let messages = steps.task.messages.iter().filter(is_for_role);
+    let messages: Vec<TransitionMessage> = messages.cloned().collect();
     let mut spawn = spawn(steps, &role, delay, &hooks::joined(&messages));
     if let (Some(spawn), Some(prompt)) = (&mut spawn, prompt(steps, &role)) {
         let text = std::mem::take(&mut spawn.prompt);

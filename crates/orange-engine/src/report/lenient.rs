@@ -122,8 +122,8 @@ pub(crate) fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<St
     LenientValue::deserialize(deserializer).map(LenientValue::items)
 }
 
-/// Any text counts as yes, except `no` and words like it: an agent that writes a question here
-/// wants an answer.
+/// Any text counts as yes, except `no` and words like it. The field says whether the agent needs
+/// an answer, and some agents write their question there instead of `true`.
 pub(crate) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     let text = optional_text(deserializer)?.unwrap_or_default();
     let text = text.trim().to_ascii_lowercase();

@@ -6,6 +6,12 @@ use orange_engine::role::Role;
 
 use crate::fixtures::{World, plan_of, shipped_workflow, status};
 
+/// Whether the worker has received the only message.
+fn is_received(world: &World<'_>) -> bool {
+    let received = world.task.messages.iter().map(|it| &it.received_by);
+    received.eq([&Some(Role::Worker)])
+}
+
 /// The texts that agents get: prompts of starts, and messages, each with the role.
 fn texts(world: &World<'_>) -> Vec<(Role, String)> {
     let effects = world.task.pending.iter().map(|it| &it.planned.effect);
@@ -131,13 +137,13 @@ fn a_message_into_a_queue_reaches_the_agent_that_the_queue_starts() {
         1
     );
     world.settle();
-    assert_eq!(world.task.messages, []);
+    assert!(is_received(&world), "{:?}", world.task.messages);
     // A later message does not replace it.
     move_with_message(&mut both, Role::Human, "working", "And hurry.");
     let order = "The user says: Take the second one.\n\nThe user says: And hurry.\n";
     assert_eq!(count_in_start(&both, order), 1);
     both.settle();
-    assert_eq!(both.task.messages, []);
+    assert!(both.task.messages.iter().all(|it| it.received_by.is_some()));
 }
 
 #[test]
@@ -158,7 +164,7 @@ fn a_message_survives_a_start_that_fails() {
         assert_eq!(count_in_start(&world, "The user says: Keep it small."), 1);
     }
     world.settle();
-    assert_eq!(world.task.messages, []);
+    assert!(is_received(&world), "{:?}", world.task.messages);
 }
 
 #[test]
@@ -171,7 +177,7 @@ fn a_message_survives_an_agent_that_is_stopped_before_it_starts() {
     plan_of(world.ask(Role::Human, RequestKind::Restart { role: None }));
     assert_eq!(count_in_start(&world, "The user says: Keep it small."), 1);
     world.settle();
-    assert_eq!(world.task.messages, []);
+    assert!(is_received(&world), "{:?}", world.task.messages);
 }
 
 #[test]

@@ -6,7 +6,9 @@ use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use orange_engine::task::RunState;
 
-use crate::support::Stage;
+use orange_engine::Task;
+
+use crate::support::{Stage, wait_for};
 
 /// The conversation that each worker was given.
 fn conversations(stage: &Stage, id: &TaskId) -> Vec<String> {
@@ -112,4 +114,29 @@ fn a_running_agent_is_kept_if_its_harness_cannot_start_it_again() {
     fs::write(&path, text).unwrap();
     stage.run_ok(&restart);
     stage.wait_for_turn("worker-2");
+}
+
+#[test]
+fn a_restarted_agent_still_has_the_users_message() {
+    let stage = Stage::new("minimal");
+    stage.script("worker-1", "cp \"$prompt_file\" $SCRIPTS/first; hang");
+    stage.script("worker-2", "cp \"$prompt_file\" $SCRIPTS/second; hang");
+    let id = stage.create(&["Add a line", "--status", "reviewing"]);
+    stage.wait_until_idle(&id);
+    let ask = ["task", "request-changes", id.as_str(), "-m", "Rename it"];
+    stage.run_ok(&ask);
+    let prompt = |name: &str| {
+        let path = stage.path(&format!("scripts/{name}"));
+        wait_for("the prompt", || path.exists());
+        fs::read_to_string(path).unwrap()
+    };
+    assert!(prompt("first").contains("Rename it"));
+    stage.run_ok(&["task", "restart", id.as_str(), "--wait", "60"]);
+    let second = prompt("second");
+    assert_eq!(second.matches("Rename it").count(), 1, "{second}");
+    // The message belongs to this round: once the status is left, it is done.
+    let received = |task: &Task| task.messages.iter().any(|it| it.received_by.is_some());
+    wait_for("the start", || received(&stage.task(&id)));
+    stage.run_ok(&["task", "cancel", id.as_str(), "--yes", "--wait", "60"]);
+    assert!(!received(&stage.task(&id)));
 }
