@@ -90,9 +90,12 @@ fn a_running_agent_is_kept_if_its_harness_cannot_start_it_again() {
     let run = stage.task(&id).runs[&Role::Worker].clone();
     let path = stage.path("home/harnesses/script.toml");
     let text = fs::read_to_string(&path).unwrap();
-    let lines = text.lines().map(|line| match line.starts_with("binary") {
-        true => "binary = \"no-such-program\"",
-        false => line,
+    let lines = text.lines().map(|line| {
+        if line.starts_with("binary") {
+            "binary = \"no-such-program\""
+        } else {
+            line
+        }
     });
     let broken: Vec<&str> = lines.collect();
     let restart = ["task", "restart", id.as_str(), "--wait", "60"];

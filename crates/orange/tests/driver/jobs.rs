@@ -60,17 +60,18 @@ fn a_missed_instant_starts_one_task_and_a_restart_starts_none() {
         });
         supervisor.kill();
     }
-    let id = &tasks(&stage)[0];
+    let all = tasks(&stage);
+    let id = &all[0];
     let task = stage.task(id);
     assert_eq!(task.summary, "Look at it");
     // Its work starts by itself.
-    let _supervisor = RunningSupervisor::start(&stage);
+    let supervisor = RunningSupervisor::start(&stage);
     stage.wait_for_turn("worker-1");
     // After a rebuild, the instant is still known to have a run.
-    drop(_supervisor);
+    drop(supervisor);
     stage.lose_database();
     stage.run_ok(&["rebuild"]);
-    assert_eq!(tasks(&stage), [id.clone()]);
+    assert_eq!(tasks(&stage), all);
     let _supervisor = RunningSupervisor::start(&stage);
     wait_for("a new beginning", || {
         stage
@@ -79,7 +80,7 @@ fn a_missed_instant_starts_one_task_and_a_restart_starts_none() {
             .unwrap()
             .is_some()
     });
-    assert_eq!(tasks(&stage), [id.clone()]);
+    assert_eq!(tasks(&stage), all);
 }
 
 #[test]

@@ -98,7 +98,7 @@ impl Story {
         let remote = forge.repository(REPOSITORY).display().to_string();
         forge.change(|world| {
             let mut users = world.users.iter_mut();
-            users.find(|it| it.login == "ada").unwrap().token = TOKEN.to_owned();
+            TOKEN.clone_into(&mut users.find(|it| it.login == "ada").unwrap().token);
         });
         for (login, permission) in [("eve", Permission::Read), ("grace", Permission::Write)] {
             forge.user(login);
