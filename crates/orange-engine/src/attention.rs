@@ -216,7 +216,9 @@ impl Item {
     pub fn from_parking(parking: &Parking) -> Item {
         let Parking { harness, since, .. } = parking;
         let command = match parking.reason {
-            parking::Reason::Quota => String::from("orange harness list"),
+            parking::Reason::Quota | parking::Reason::Overloaded | parking::Reason::Network => {
+                String::from("orange harness list")
+            }
             parking::Reason::Login => format!("orange harness unpark {harness}"),
         };
         Item {

@@ -194,6 +194,10 @@ pub enum Fact {
     ErrorRecorded {
         /// The error.
         error: String,
+        /// The branch's commit, if a run left work to do and changed nothing: then every such run
+        /// at the same commit counts as the same error, whatever it says.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unchanged_at: Option<CommitId>,
     },
     /// The task needs the user.
     #[serde(rename = "attention.raised")]

@@ -36,6 +36,8 @@ pub enum Evidence {
     Login,
     /// The service behind the harness was overloaded.
     Overloaded,
+    /// The service behind the harness could not be reached.
+    Network,
     /// The harness's program does not exist.
     MissingProgram,
     /// The user stopped it with orange.
@@ -50,7 +52,6 @@ impl Evidence {
             Evidence::Exit { .. }
                 | Evidence::Signal { .. }
                 | Evidence::OutOfMemory
-                | Evidence::Overloaded
                 | Evidence::Closed
         )
     }
@@ -58,7 +59,17 @@ impl Evidence {
     /// Whether every other agent of the harness would end the same way. If so, nothing is started
     /// on the harness until that changes.
     pub fn is_harness_failure(&self) -> bool {
+        self.ends_live_agents() || self.is_temporary()
+    }
+
+    /// Whether an agent that says so and waits will not continue by itself.
+    pub fn ends_live_agents(&self) -> bool {
         matches!(self, Evidence::Quota { .. } | Evidence::Login)
+    }
+
+    /// Whether it usually passes within minutes, without the user.
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Evidence::Overloaded | Evidence::Network)
     }
 }
 
@@ -76,6 +87,7 @@ impl fmt::Display for Evidence {
             }
             Evidence::Login => formatter.write_str("is not logged in"),
             Evidence::Overloaded => formatter.write_str("was rejected by an overloaded service"),
+            Evidence::Network => formatter.write_str("could not reach its service"),
             Evidence::MissingProgram => formatter.write_str("is not installed"),
             Evidence::Stopped => formatter.write_str("was stopped by the user"),
         }

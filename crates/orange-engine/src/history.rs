@@ -57,7 +57,7 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
         Fact::AgentCrashed { role, crash_count } => {
             format!("crash {crash_count} of the {role} in this status")
         }
-        Fact::ErrorRecorded { error } => format!("error: {error}"),
+        Fact::ErrorRecorded { error, .. } => format!("error: {error}"),
         Fact::AttentionRaised { reason } => format!("needs you: {reason}"),
         Fact::AttentionCleared { by } => format!("{} cleared its attention items", actor(by)),
         Fact::MergeStarted {

@@ -11,6 +11,7 @@ pub mod decide;
 pub mod decision;
 pub mod document;
 pub mod effect;
+mod error_fingerprint;
 pub mod event;
 pub mod evidence;
 pub mod forge;

@@ -31,31 +31,58 @@ pub enum Reason {
     Quota,
     /// It is not logged in.
     Login,
+    /// Its service is overloaded.
+    Overloaded,
+    /// Its service cannot be reached.
+    Network,
 }
 
+/// How long a harness is parked when its service fails for the first time, in milliseconds. Each
+/// further time it is parked twice as long.
+const FIRST_PAUSE: i64 = 60_000;
+
+/// The longest such pause, in milliseconds.
+const LONGEST_PAUSE: i64 = 900_000;
+
 impl Reason {
-    pub const ALL: [Reason; 2] = [Reason::Quota, Reason::Login];
+    pub const ALL: [Reason; 4] = [
+        Reason::Quota,
+        Reason::Login,
+        Reason::Overloaded,
+        Reason::Network,
+    ];
 
     pub fn as_str(self) -> &'static str {
         match self {
             Reason::Quota => "quota",
             Reason::Login => "login",
+            Reason::Overloaded => "overloaded",
+            Reason::Network => "network",
         }
     }
 }
 
 impl Parking {
-    /// The parking that an agent's death causes, if any.
+    /// The parking that an agent's death causes, if any. `previous` is the last parking of the
+    /// harness, which may have ended.
     pub fn from_evidence(
         harness: &HarnessName,
         evidence: &Evidence,
         output_line: Option<&String>,
         at: Timestamp,
+        previous: Option<&Parking>,
     ) -> Option<Parking> {
+        let pause = |reason| {
+            let pause = pause(previous.filter(|it| it.reason == reason), at);
+            let until = at.millis().saturating_add(pause);
+            (reason, Some(Timestamp::from_millis(until)))
+        };
         let (reason, until) = match evidence {
             // Without a time when quota is back, only the user can unpark the harness.
             Evidence::Quota { until } => (Reason::Quota, *until),
             Evidence::Login => (Reason::Login, None),
+            Evidence::Overloaded => pause(Reason::Overloaded),
+            Evidence::Network => pause(Reason::Network),
             _ => return None,
         };
         Some(Parking {
@@ -65,6 +92,17 @@ impl Parking {
             until,
             output_line: output_line.cloned(),
         })
+    }
+
+    /// Whether it is too short to tell the user about it: a service that fails usually works again
+    /// within minutes.
+    pub fn is_brief(&self) -> bool {
+        let length = |until: Timestamp| until.millis().saturating_sub(self.since.millis());
+        let is_temporary = matches!(self.reason, Reason::Overloaded | Reason::Network);
+        is_temporary
+            && self
+                .until
+                .is_some_and(|until| length(until) < LONGEST_PAUSE)
     }
 
     /// Whether the harness is still parked at `now`.
@@ -92,6 +130,21 @@ impl Parking {
     }
 }
 
+/// How long to leave a service alone that failed at `at`. Only a failure soon after the end of the
+/// pause before makes the pause longer: agents that ran side by side fail together.
+fn pause(previous: Option<&Parking>, at: Timestamp) -> i64 {
+    let Some((previous, until)) = previous.and_then(|it| Some((it, it.until?))) else {
+        return FIRST_PAUSE;
+    };
+    let length = until.millis().saturating_sub(previous.since.millis());
+    let since_end = at.millis().saturating_sub(until.millis());
+    if (0..=LONGEST_PAUSE).contains(&since_end) {
+        length.saturating_mul(2).clamp(FIRST_PAUSE, LONGEST_PAUSE)
+    } else {
+        FIRST_PAUSE
+    }
+}
+
 impl fmt::Display for Parking {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let harness = &self.harness;
@@ -104,7 +157,28 @@ impl fmt::Display for Parking {
                 )
             }
             (Reason::Quota, None) => write!(formatter, "harness `{harness}` has no quota left"),
+            (Reason::Overloaded, until) => {
+                write!(
+                    formatter,
+                    "the service of harness `{harness}` is overloaded"
+                )?;
+                write_retry(formatter, until)
+            }
+            (Reason::Network, until) => {
+                write!(
+                    formatter,
+                    "the service of harness `{harness}` cannot be reached"
+                )?;
+                write_retry(formatter, until)
+            }
         }
+    }
+}
+
+fn write_retry(formatter: &mut fmt::Formatter<'_>, until: Option<Timestamp>) -> fmt::Result {
+    match until {
+        Some(until) => write!(formatter, "; the next try is at {until}"),
+        None => Ok(()),
     }
 }
 
@@ -124,7 +198,7 @@ mod tests {
             None => Evidence::Login,
         };
         let harness = HarnessName::new("a");
-        Parking::from_evidence(&harness, &evidence, None, at(since)).unwrap()
+        Parking::from_evidence(&harness, &evidence, None, at(since), None).unwrap()
     }
 
     #[test]
@@ -133,13 +207,14 @@ mod tests {
         for (evidence, parks) in [
             (Evidence::Quota { until: None }, true),
             (Evidence::Login, true),
-            (Evidence::Overloaded, false),
+            (Evidence::Overloaded, true),
+            (Evidence::Network, true),
             (Evidence::OutOfMemory, false),
             (Evidence::MissingProgram, false),
             (Evidence::Environment, false),
             (Evidence::Exit { code: 1 }, false),
         ] {
-            let parked = Parking::from_evidence(&harness, &evidence, None, at(0));
+            let parked = Parking::from_evidence(&harness, &evidence, None, at(0), None);
             assert_eq!(parked.is_some(), parks, "{evidence}");
             assert_eq!(evidence.is_harness_failure(), parks);
         }
@@ -159,5 +234,30 @@ mod tests {
         assert!(parked(Some(10), 1).is_active(at(9)));
         assert!(!parked(Some(10), 1).is_active(at(10)));
         assert!(parked(None, 1).is_active(at(1_000_000)));
+    }
+
+    #[test]
+    fn a_service_that_keeps_failing_is_left_alone_for_longer() {
+        let harness = HarnessName::new("a");
+        let fail = |previous: Option<&Parking>, second| {
+            let evidence = Evidence::Network;
+            Parking::from_evidence(&harness, &evidence, None, at(second), previous).unwrap()
+        };
+        let first = fail(None, 0);
+        assert_eq!(first.until, Some(at(60)));
+        // A second agent that failed at the same time.
+        assert_eq!(fail(Some(&first), 1).until, Some(at(61)));
+        let second = fail(Some(&first), 70);
+        assert_eq!(second.until, Some(at(190)));
+        let mut last = second;
+        for _ in 0..10 {
+            let next = last.until.unwrap().millis() / 1000 + 1;
+            last = fail(Some(&last), next);
+        }
+        let length = last.until.unwrap().millis() - last.since.millis();
+        assert_eq!(length, LONGEST_PAUSE);
+        // It worked for an hour.
+        let later = last.until.unwrap().millis() / 1000 + 3600;
+        assert_eq!(fail(Some(&last), later).until, Some(at(later + 60)));
     }
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::{SectionHash, SectionName};
 use crate::effect::{Effect, EffectId, PlannedEffect};
+use crate::error_fingerprint::fingerprint;
 use crate::evidence::Evidence;
 use crate::forge::issue::IssueLink;
 use crate::forge::pull_request::PullRequestLink;
@@ -62,6 +63,9 @@ pub struct Task {
     pub crash_count_is_stale: bool,
     /// The latest error and how often it occurred in a row.
     pub last_error: Option<LastError>,
+    /// How many runs in a row ended because the service behind their harness failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub postponements: i64,
     /// The workspace it holds, if any.
     pub workspace: Workspace,
     /// The latest run of each role that orange did not end, or that the user stopped.
@@ -193,12 +197,35 @@ pub struct TransitionMessage {
 }
 
 /// An error and how often it occurred in a row.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema, Deserialize,
+)]
 pub struct LastError {
     /// The error.
     pub error: String,
     /// How often it occurred in a row.
     pub times: i64,
+    /// The branch's commit, if a run left work to do and changed nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchanged_at: Option<CommitId>,
+}
+
+impl LastError {
+    /// Whether this error is the last one again, apart from numbers, paths and other details.
+    fn is_repeated_by(&self, other: &LastError) -> bool {
+        match (&self.unchanged_at, &other.unchanged_at) {
+            (None, None) => fingerprint(&self.error) == fingerprint(&other.error),
+            (one, other) => one == other,
+        }
+    }
+
+    /// The error that is recorded after `last`.
+    pub(crate) fn after(last: Option<&LastError>, mut error: LastError) -> LastError {
+        if let Some(last) = last.filter(|last| last.is_repeated_by(&error)) {
+            error.times = last.times.saturating_add(1);
+        }
+        error
+    }
 }
 
 /// Whether a task holds a workspace.

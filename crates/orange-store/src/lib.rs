@@ -33,7 +33,7 @@ pub use files::permission_requests::{
     permission_requests,
 };
 pub use files::placement::{ReleaseOutcome, bind, release};
-pub use files::read_document::UnreadableReason;
+pub use files::read_document::{FileStamp, UnreadableReason};
 pub use files::task_directory::TaskDirectory;
 pub use files::trash::{move_to_trash, restore_from_trash};
 pub use open::Store;

@@ -13,7 +13,7 @@ use orange_engine::role::Role;
 use super::artifact;
 use super::relevance::Relevance;
 use super::situation::Situation;
-use super::step::{Occurrence, PullRequestEvent, Step, StepEvidence};
+use super::step::{ANOTHER_ERROR, Occurrence, PullRequestEvent, Step, StepEvidence};
 
 /// The ways a task can begin.
 pub fn creation_steps(workflow: &Workflow, relevance: &Relevance) -> Vec<Step> {
@@ -229,7 +229,7 @@ impl<'a> Steps<'a> {
         for outcome in Outcome::ALL {
             let report = artifact::of_outcome(outcome);
             let other = Report {
-                reason: String::from("another error"),
+                reason: ANOTHER_ERROR.to_owned(),
                 ..report.clone()
             };
             reports.push(report);

@@ -173,6 +173,12 @@ pub(super) fn inputs(workflow: &Workflow, task: &Task, step: &Step, number: usiz
     for run in task.runs.values() {
         facts.reports.insert(run.id.clone(), None);
     }
+    if step.occurrence.has_another_error()
+        && let Some(git) = &mut facts.git
+    {
+        // It has worked, so it is not the same error as one that changed nothing.
+        git.head = CommitId::new("another head");
+    }
     let context = DecisionContext {
         at: Timestamp::from_millis(task.entered.at.millis().saturating_add(lasted)),
         fresh: FreshId::new(format!("run {number}")),

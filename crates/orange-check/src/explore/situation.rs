@@ -33,7 +33,7 @@ pub struct Situation {
     counters: Vec<i64>,
     crashes: i64,
     /// The latest error and how often it occurred in a row, if that matters.
-    errors: Option<(String, i64)>,
+    errors: Option<LastError>,
     children: i64,
     summary: usize,
 }
@@ -70,7 +70,10 @@ impl Situation {
                 .last_error
                 .as_ref()
                 .filter(|_| max_errors > 0)
-                .map(|last| (last.error.clone(), last.times.min(max_errors))),
+                .map(|last| LastError {
+                    times: last.times.min(max_errors),
+                    ..last.clone()
+                }),
             children: i64::try_from(open)
                 .unwrap_or(i64::MAX)
                 .min(relevance.max_children(&status)),
@@ -120,10 +123,8 @@ impl Situation {
             fields,
             crash_count: self.crashes,
             crash_count_is_stale: false,
-            last_error: self
-                .errors
-                .clone()
-                .map(|(error, times)| LastError { error, times }),
+            last_error: self.errors.clone(),
+            postponements: 0,
             workspace: if self.has_workspace {
                 Workspace::Bound(WorkspaceName::new("workspace"))
             } else {

@@ -77,6 +77,16 @@ pub enum Occurrence {
     },
 }
 
+/// The reason of a report whose run did not fail like the one before.
+pub const ANOTHER_ERROR: &str = "another error";
+
+impl Occurrence {
+    /// Whether it is the report of a run that did not fail like the one before.
+    pub fn has_another_error(&self) -> bool {
+        matches!(self, Occurrence::Report { report, .. } if report.reason == ANOTHER_ERROR)
+    }
+}
+
 /// What can happen to a pull request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PullRequestEvent {

@@ -82,6 +82,7 @@ fn meaning(
         "quota" => Meaning::Quota { resets, wait },
         "login" => Meaning::Login,
         "overloaded" => Meaning::Overloaded,
+        "network" => Meaning::Network,
         "out_of_memory" => Meaning::OutOfMemory,
         "missing_program" => Meaning::MissingProgram,
         "crash" => Meaning::Crash,

@@ -243,10 +243,13 @@ impl Performer {
         if is_starting {
             return Err(Failure::obstacle("it is still starting"));
         }
+        // While a hook holds its request, codex shows its input box; a key would answer the dialog
+        // that appears when the wait ends.
+        let Task { project, id, .. } = message.task;
+        let requests = self.agents.open_requests(project, id, &message.run.id);
         // Agents do not report when a permission is granted, but then they show an input box again.
-        if Activity::from_events(&events).state == ActivityState::WaitingForPermission
-            && !typing.screen.has_box()
-        {
+        let is_asking = Activity::from_events(&events).state == ActivityState::WaitingForPermission;
+        if !requests.is_empty() || is_asking && !typing.screen.has_box() {
             return Err(Failure::obstacle("it is waiting for permission"));
         }
         Ok(typing)

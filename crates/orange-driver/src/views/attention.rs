@@ -72,6 +72,7 @@ impl Views {
         let mut all: Vec<Item> = store
             .parkings(now)?
             .iter()
+            .filter(|parking| !parking.is_brief())
             .map(Item::from_parking)
             .collect();
         let observations = self.observations_in(&store, &listed.rows);

@@ -8,12 +8,12 @@ use orange_engine::Workflow;
 use orange_engine::attention::{Need, need, question};
 use orange_engine::input::{DecisionContext, Facts};
 use orange_engine::language::when::{Operator, When};
-use orange_engine::names::{HarnessName, TaskId, WorkflowName};
+use orange_engine::names::{HarnessName, ProjectName, TaskId, WorkflowName};
 use orange_engine::next_step::NextStep;
 use orange_engine::role::Role;
 use orange_engine::task::{RunState, Submission};
 use orange_engine::{Task, next_steps};
-use orange_store::{ImportResult, REVIEW_ROUND_FIELD, Store, StoredTask};
+use orange_store::{FileStamp, ImportResult, REVIEW_ROUND_FIELD, Store, StoredTask, TaskDirectory};
 
 use crate::DriverError;
 use crate::context::Context;
@@ -51,6 +51,17 @@ pub struct SummaryReader {
     store: Store,
     /// Each workflow is parsed once, however many tasks are pinned to it.
     workflows: BTreeMap<String, Workflow>,
+    /// What each summary was read from.
+    sources: BTreeMap<TaskId, Source>,
+}
+
+/// What a summary was read from; while it is the same, so is the summary.
+#[derive(Debug, PartialEq, Eq)]
+struct Source {
+    /// The last commit of the store.
+    sequence: u64,
+    project: ProjectName,
+    file: Option<FileStamp>,
 }
 
 impl Views {
@@ -59,17 +70,58 @@ impl Views {
             context: Arc::clone(&self.context),
             store: Store::open_read_only(&self.context.home)?,
             workflows: BTreeMap::new(),
+            sources: BTreeMap::new(),
         })
     }
 }
 
 impl SummaryReader {
-    /// A quick view of a task; writes nothing.
-    pub fn read_summary(&mut self, task: &TaskId) -> Result<TaskSummary, DriverError> {
+    /// Those of these tasks whose summary may differ from the last one that was read: the store or
+    /// the task's TASK.md has changed.
+    pub fn changed_tasks(&mut self, tasks: &[TaskId]) -> Result<Vec<TaskId>, DriverError> {
+        self.reopen_if_replaced()?;
+        let sequence = self.store.sequence()?;
+        let is_unchanged = |id: &&TaskId| {
+            let source = self.sources.get(*id);
+            source.is_some_and(|source| {
+                // A file that could not be inspected may have changed.
+                source.sequence == sequence
+                    && source.file.is_some()
+                    && source.file == self.file_stamp(&source.project, id)
+            })
+        };
+        let changed = tasks.iter().filter(|id| !is_unchanged(id));
+        Ok(changed.cloned().collect())
+    }
+
+    fn file_stamp(&self, project: &ProjectName, task: &TaskId) -> Option<FileStamp> {
+        let directory = TaskDirectory::new(&self.context.home, project, task).ok()?;
+        FileStamp::of_task_file(&directory)
+    }
+
+    /// A rebuild replaces the database.
+    fn reopen_if_replaced(&mut self) -> Result<(), DriverError> {
         if self.store.is_replaced() {
             self.store = Store::open_read_only(&self.context.home)?;
+            self.sources.clear();
         }
+        Ok(())
+    }
+
+    /// A quick view of a task; writes nothing.
+    pub fn read_summary(&mut self, task: &TaskId) -> Result<TaskSummary, DriverError> {
+        self.reopen_if_replaced()?;
+        // What changes while it is read is read again next time.
+        let sequence = self.store.sequence()?;
         let stored = self.store.require(task)?;
+        let project = stored.task.project.clone();
+        let file = self.file_stamp(&project, task);
+        let source = Source {
+            sequence,
+            project,
+            file,
+        };
+        self.sources.insert(task.clone(), source);
         let document = match orange_store::peek(&self.store, task)? {
             ImportResult::Read(imported) => Some(imported.document),
             ImportResult::Unknown(_) => None,

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use orange_config::reason;
 use rustix::io::Errno;
@@ -11,10 +12,16 @@ use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_s
 
 use super::{ProcessError, ProcessIdentity, Stat};
 
+/// The id of this boot; read once, because no process outlives it.
 pub fn boot() -> Result<Option<String>, ProcessError> {
+    static BOOT: OnceLock<String> = OnceLock::new();
+    if let Some(boot_id) = BOOT.get() {
+        return Ok(Some(boot_id.clone()));
+    }
     let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
     let boot_id = boot_id.map_err(|error| ProcessError::NotListed(reason(&error)))?;
-    Ok(Some(boot_id.trim().to_owned()))
+    let boot_id = BOOT.get_or_init(|| boot_id.trim().to_owned());
+    Ok(Some(boot_id.clone()))
 }
 
 /// The process with this pid; `None` when there is none.

@@ -93,15 +93,33 @@ pub fn fold(task: &mut Task, event: &Event) {
                 },
             };
             task.runs.insert(role.clone(), run);
+            task.postponements = if evidence.is_temporary() {
+                task.postponements.saturating_add(1)
+            } else {
+                0
+            };
         }
         Fact::AgentCrashed { crash_count, .. } => {
             task.crash_count = *crash_count;
             task.crash_count_is_stale = false;
         }
-        Fact::ErrorRecorded { error } => note_error(task, error),
+        Fact::ErrorRecorded {
+            error,
+            unchanged_at,
+        } => {
+            let error = LastError {
+                error: error.clone(),
+                times: 1,
+                unchanged_at: unchanged_at.clone(),
+            };
+            task.last_error = Some(LastError::after(task.last_error.as_ref(), error));
+        }
         Fact::AttentionRaised { reason } => raise_attention(task, reason.clone()),
         Fact::AttentionCleared { .. } => effects::clear_attention(task),
-        Fact::ReportReceived { report, .. } => task.report = Some(report.clone()),
+        Fact::ReportReceived { report, .. } => {
+            task.report = Some(report.clone());
+            task.postponements = 0;
+        }
         Fact::ChildAdded { child } => add_child(task, child),
         Fact::ChildEnded { child, status } => {
             task.children.insert(child.clone(), Some(status.clone()));
@@ -211,6 +229,7 @@ pub(crate) fn task_from_creation(creation: &TaskCreation, event: &Event) -> Task
         crash_count: 0,
         crash_count_is_stale: false,
         last_error: None,
+        postponements: 0,
         workspace: Workspace::None,
         runs: BTreeMap::new(),
         sections: creation
@@ -277,6 +296,7 @@ fn change_status(task: &mut Task, changed: &StatusChange, event: &Event) {
     // the pull request may be repeated as well.
     if changed.by == Role::Human {
         task.last_error = None;
+        task.postponements = 0;
         task.reactions.forget_answers();
     }
 }
@@ -296,18 +316,6 @@ fn keep_messages(task: &mut Task, changed: &StatusChange, event: &Event) {
             plan: event.version,
             received_by: None,
         });
-    }
-}
-
-fn note_error(task: &mut Task, error: &str) {
-    match &mut task.last_error {
-        Some(last) if last.error == error => last.times = last.times.saturating_add(1),
-        last => {
-            *last = Some(LastError {
-                error: error.to_owned(),
-                times: 1,
-            });
-        }
     }
 }
 

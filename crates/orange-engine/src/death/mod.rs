@@ -49,6 +49,8 @@ pub enum Meaning {
     Login,
     /// The service behind the harness was overloaded.
     Overloaded,
+    /// The service behind the harness could not be reached.
+    Network,
     OutOfMemory,
     /// The harness's program does not exist.
     MissingProgram,
@@ -66,6 +68,8 @@ pub enum FailureClass {
     Login,
     /// The service behind the harness was overloaded.
     Overloaded,
+    /// The service behind the harness could not be reached.
+    Network,
     /// The system ran out of memory.
     OutOfMemory,
     /// The harness's program does not exist.
@@ -81,6 +85,7 @@ impl FailureClass {
             FailureClass::Quota => "quota",
             FailureClass::Login => "login",
             FailureClass::Overloaded => "overloaded",
+            FailureClass::Network => "network",
             FailureClass::OutOfMemory => "out_of_memory",
             FailureClass::MissingProgram => "missing_program",
             FailureClass::Crash => "crash",
@@ -94,6 +99,7 @@ impl Meaning {
             Meaning::Quota { .. } => FailureClass::Quota,
             Meaning::Login => FailureClass::Login,
             Meaning::Overloaded => FailureClass::Overloaded,
+            Meaning::Network => FailureClass::Network,
             Meaning::OutOfMemory => FailureClass::OutOfMemory,
             Meaning::MissingProgram => FailureClass::MissingProgram,
             Meaning::Crash => FailureClass::Crash,
@@ -171,7 +177,7 @@ pub fn judge_live(
         at,
         offset,
     };
-    Some(judge(&rules, &ending)).filter(|it| it.evidence.is_harness_failure())
+    Some(judge(&rules, &ending)).filter(|it| it.evidence.ends_live_agents())
 }
 
 /// The kind of failure that an error's text means, by the first rule that matches it.
@@ -227,6 +233,7 @@ fn evidence(
         }
         Meaning::Login => Evidence::Login,
         Meaning::Overloaded => Evidence::Overloaded,
+        Meaning::Network => Evidence::Network,
         Meaning::OutOfMemory => Evidence::OutOfMemory,
         Meaning::MissingProgram => Evidence::MissingProgram,
         Meaning::Crash => ending.evidence.clone(),

@@ -68,6 +68,13 @@ impl<'a> PlanBuilder<'a> {
         }
     }
 
+    pub(super) fn record_error(&mut self, error: String) {
+        self.record(Fact::ErrorRecorded {
+            error,
+            unchanged_at: None,
+        });
+    }
+
     pub(super) fn record(&mut self, fact: Fact) {
         let event = Event {
             version: self.task.version + 1,

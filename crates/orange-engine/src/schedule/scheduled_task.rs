@@ -135,10 +135,20 @@ fn pause(task: &Task) -> Option<i64> {
             let attempts = task.value(&FieldName::new(ATTEMPTS));
             let earlier = u32::try_from(attempts.checked_sub(2)?).ok()?;
             let factor = 2_i64.saturating_pow(earlier);
-            Some(FIRST_BACKOFF.saturating_mul(factor).min(LONGEST_BACKOFF))
+            let pause = FIRST_BACKOFF.saturating_mul(factor).min(LONGEST_BACKOFF);
+            Some(pause - spread(&task.id, attempts, pause / 5))
         }
         _ => None,
     }
+}
+
+/// A part of `most` that differs from task to task, so that tasks that failed together do not all
+/// start again together. It is the same whenever it is asked for.
+fn spread(task: &TaskId, attempts: i64, most: i64) -> i64 {
+    let seed = task.as_str().bytes().fold(attempts, |hash, byte| {
+        hash.wrapping_mul(31).wrapping_add(i64::from(byte))
+    });
+    seed.rem_euclid(most.saturating_add(1))
 }
 
 /// Where the `spawn` verb leads, if the engine may use it now.

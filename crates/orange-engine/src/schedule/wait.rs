@@ -139,6 +139,10 @@ fn parked_hint(parking: &Parking) -> String {
         (Reason::Quota, None) => {
             format!("run `orange harness unpark {harness}` when it has quota again")
         }
+        (Reason::Overloaded | Reason::Network, _) => format!(
+            "the task continues automatically; if the service works earlier, run `orange harness \
+             unpark {harness}`"
+        ),
         (Reason::Quota, Some(_)) => format!(
             "the task continues automatically then; if you have quota earlier, run `orange \
              harness unpark {harness}`"

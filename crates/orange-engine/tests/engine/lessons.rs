@@ -3,11 +3,12 @@
 use orange_engine::document::demote_headings;
 use orange_engine::evidence::Evidence;
 use orange_engine::input::{Observation, RequestKind};
+use orange_engine::names::{CommitId, FieldName};
 use orange_engine::report::Report;
 use orange_engine::role::Role;
 use orange_engine::time::Timestamp;
 
-use crate::fixtures::{World, shipped_workflow, shown, status, task_file};
+use crate::fixtures::{World, plan_of, shipped_workflow, shown, status, task_file};
 
 #[test]
 fn lesson_17_a_field_needs_its_text_on_its_own_line() {
@@ -268,6 +269,8 @@ fn lesson_39_the_attempt_count_never_decreases() {
             reason: format!("reason {attempt}"),
             ..Report::default()
         };
+        // Each run commits something, so they are not one error that is repeated.
+        world.facts.git.as_mut().unwrap().head = CommitId::new(format!("commit {attempt}"));
         world.observe(Observation::ReportArrived { run, report });
         world.settle();
     }
@@ -330,4 +333,99 @@ fn lesson_41_the_detector_of_repeated_errors_fires() {
         let expected = if attempt == 3 { "needs_review" } else { "new" };
         assert_eq!(world.task.status, status(expected));
     }
+}
+
+/// A run that ends well, with work left to do.
+fn unfinished(world: &mut World<'_>, summary: &str) {
+    world.expect_move(Role::Engine, "routed");
+    world.expect_move(Role::Engine, "in_progress");
+    let run = world.task.runs[&Role::Worker].id.clone();
+    let report = Report {
+        status: Some(String::from("in_progress")),
+        summary: summary.to_owned(),
+        remaining: vec![String::from("the rest")],
+        ..Report::default()
+    };
+    world.observe(Observation::ReportArrived { run, report });
+    world.settle();
+}
+
+#[test]
+fn lesson_105_three_successes_that_change_nothing_are_a_loop() {
+    let workflow = shipped_workflow("autopilot");
+    let mut world = World::begin(&workflow);
+    for (said, to) in [
+        ("I read the code", "new"),
+        ("I made a plan", "new"),
+        ("I am about to begin", "needs_review"),
+    ] {
+        unfinished(&mut world, said);
+        assert_eq!(world.task.status, status(to), "{said}");
+    }
+}
+
+#[test]
+fn a_run_that_leaves_a_commit_is_no_loop() {
+    let workflow = shipped_workflow("autopilot");
+    let mut world = World::begin(&workflow);
+    for attempt in 1..=4 {
+        world.facts.git.as_mut().unwrap().head = CommitId::new(format!("commit{attempt}"));
+        unfinished(&mut world, "one more file");
+        assert_eq!(world.task.status, status("new"), "attempt {attempt}");
+    }
+    unfinished(&mut world, "one more file");
+    assert_eq!(
+        world.task.status,
+        status("blocked"),
+        "five attempts at most"
+    );
+}
+
+#[test]
+fn a_repeated_error_is_recognised_by_its_words() {
+    let workflow = shipped_workflow("autopilot");
+    let mut world = World::begin(&workflow);
+    for (error, to) in [
+        ("cannot lock /a/b for 31 s", "new"),
+        ("cannot lock /c/d for 30 s", "new"),
+        ("cannot lock e/f for 7.5 s", "needs_review"),
+    ] {
+        world.expect_move(Role::Engine, "routed");
+        plan_of(world.move_to(Role::Engine, "in_progress"));
+        let effect = world.task.pending[0].planned.id;
+        world.observe(Observation::EffectFailed {
+            effect,
+            error: error.to_owned(),
+            feedback: None,
+        });
+        world.settle();
+        assert_eq!(world.task.status, status(to), "{error}");
+    }
+}
+
+#[test]
+fn a_service_that_fails_is_waited_for_and_counts_for_nothing() {
+    let workflow = shipped_workflow("autopilot");
+    let mut world = World::begin(&workflow);
+    world.expect_move(Role::Engine, "routed");
+    world.expect_move(Role::Engine, "in_progress");
+    for evidence in [Evidence::Overloaded, Evidence::Network] {
+        for _ in 0..12 {
+            world.ends(&Role::Worker, evidence.clone());
+            assert!(
+                world.effects().contains(&"run_headless"),
+                "{:?}",
+                world.effects()
+            );
+            world.settle();
+            assert_eq!(world.task.status, status("in_progress"));
+        }
+    }
+    assert_eq!(world.task.value(&FieldName::new("attempts")), 1);
+    assert_eq!(world.task.last_error, None);
+    // But not for ever.
+    world.ends(&Role::Worker, Evidence::Network);
+    world.settle();
+    assert_eq!(world.task.status, status("new"));
+    assert_eq!(world.task.value(&FieldName::new("attempts")), 2);
 }

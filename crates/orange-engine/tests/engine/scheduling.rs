@@ -555,13 +555,39 @@ fn unfinished_attempts_are_followed_by_growing_pauses() {
     };
     for trigger in [Trigger::Report, Trigger::Exit] {
         assert_eq!(pause_of(1, trigger), None);
-        assert_eq!(pause_of(2, trigger), Some(10_000));
-        assert_eq!(pause_of(3, trigger), Some(20_000));
-        assert_eq!(pause_of(5, trigger), Some(80_000));
-        assert_eq!(pause_of(90, trigger), Some(300_000));
+        for (attempts, longest) in [(2, 10_000), (3, 20_000), (5, 80_000), (90, 300_000)] {
+            let pause = pause_of(attempts, trigger).unwrap();
+            assert!(
+                (longest / 5 * 4..=longest).contains(&pause),
+                "{attempts}: {pause}"
+            );
+            assert_eq!(
+                pause_of(attempts, trigger),
+                Some(pause),
+                "it stays the same"
+            );
+        }
     }
     assert_eq!(pause_of(2, Trigger::SpawnFailed), Some(60_000));
     // A user's retry and finished children start a task immediately.
     assert_eq!(pause_of(3, Trigger::Request), None);
     assert_eq!(pause_of(3, Trigger::ChildrenDone), None);
+}
+
+#[test]
+fn tasks_that_failed_together_do_not_start_together() {
+    let workflow = shipped_workflow("autopilot");
+    let starts: BTreeSet<i64> = (0..20)
+        .map(|number| {
+            let mut world = World::placed(&workflow, "new");
+            world.task.id = TaskId::new(format!("t{number:03}"));
+            world.set("attempts", 4);
+            world.task.entered.trigger = Some(Trigger::Report);
+            match ScheduledTask::of(&workflow, &world.task).place {
+                SchedulePlace::Queued(queued) => queued.not_before.unwrap().millis(),
+                place => panic!("{place:?}"),
+            }
+        })
+        .collect();
+    assert!(starts.len() >= 15, "{starts:?}");
 }

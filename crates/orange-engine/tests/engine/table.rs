@@ -195,6 +195,7 @@ fn put(world: &mut World<'_>, field: &FieldName, value: i64) {
             world.task.last_error = Some(orange_engine::task::LastError {
                 error: String::from("the worker exited with code 1"),
                 times: value,
+                unchanged_at: None,
             });
         }
         name => world.set(name, value),
@@ -505,12 +506,15 @@ fn reports(workflow: &Workflow, from: &Status, text: &mut String) {
                     world.commit();
                 }
                 world.set("attempts", attempts);
+                let is_unfinished =
+                    matches!(report.outcome(), Outcome::InProgress | Outcome::Unfinished);
                 if let Some(error) = report.error()
                     && repeated > 0
                 {
                     world.task.last_error = Some(orange_engine::task::LastError {
                         error,
                         times: repeated,
+                        unchanged_at: is_unfinished.then(|| git_facts(&[]).head),
                     });
                 }
                 let run = world.task.runs[&Role::Worker].id.clone();

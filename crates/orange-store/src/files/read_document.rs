@@ -149,14 +149,26 @@ fn read_up_to(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
 
 /// Identifies the state of a file. Changes when the file is written to or replaced, unless two
 /// writes of the same size fall into one clock tick.
-type Stamp = (u64, u64, u64, i64, i64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileStamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    seconds: i64,
+    nanoseconds: i64,
+}
 
-fn state(found: &Metadata) -> Stamp {
-    let (seconds, nanoseconds) = (found.mtime(), found.mtime_nsec());
-    (found.dev(), found.ino(), found.size(), seconds, nanoseconds)
+fn state(found: &Metadata) -> FileStamp {
+    FileStamp {
+        device: found.dev(),
+        inode: found.ino(),
+        size: found.size(),
+        seconds: found.mtime(),
+        nanoseconds: found.mtime_nsec(),
+    }
 }
 
 /// The stamp of a file; `None` when the file does not exist.
-pub(crate) fn stamp(path: &Path) -> Option<impl PartialEq + use<>> {
+pub(crate) fn stamp(path: &Path) -> Option<FileStamp> {
     fs::symlink_metadata(path).ok().map(|found| state(&found))
 }

@@ -15,6 +15,7 @@ use orange_engine::time::Timestamp;
 
 use super::exchange::exchange;
 use super::read_document;
+use super::read_document::FileStamp;
 use super::replaced_file::{Fingerprint, Mark, ReplacedFile, ReplacedFolder, fingerprint};
 use super::task_directory::{FileLock, TaskDirectory};
 use super::whole_file;
@@ -265,6 +266,14 @@ pub(crate) fn locate(directory: &TaskDirectory) -> (PathBuf, bool) {
     match fs::read_link(directory.bound_link()) {
         Ok(target) => (target, true),
         Err(_) => (own, false),
+    }
+}
+
+impl FileStamp {
+    /// The stamp of a task's TASK.md; `None` when there is no such file.
+    pub fn of_task_file(directory: &TaskDirectory) -> Option<FileStamp> {
+        let (live, _bound) = locate(directory);
+        read_document::stamp(&live)
     }
 }
 

@@ -59,14 +59,27 @@ pub(crate) fn parkings(
     connection: &Connection,
     now: Timestamp,
 ) -> Result<Vec<Parking>, StoreError> {
+    let mut found = all_parkings(connection)?;
+    found.retain(|parking| parking.is_active(now));
+    Ok(found)
+}
+
+/// Every recorded parking, including those that have ended.
+fn all_parkings(connection: &Connection) -> Result<Vec<Parking>, StoreError> {
     let attempt = || failed("find parked harnesses");
     let sql = "SELECT harness, reason, since, until, output_line FROM parked ORDER BY harness";
     let mut statement = connection.prepare(sql).map_err(attempt())?;
     let found = statement.query_map([], read).map_err(attempt())?;
     let found: Result<Vec<Parking>, _> = found.collect();
-    let mut found = found.map_err(attempt())?;
-    found.retain(|parking| parking.is_active(now));
-    Ok(found)
+    found.map_err(attempt())
+}
+
+fn last_parking(
+    connection: &Connection,
+    harness: &HarnessName,
+) -> Result<Option<Parking>, StoreError> {
+    let all = all_parkings(connection)?;
+    Ok(all.into_iter().find(|parking| parking.harness == *harness))
 }
 
 /// The parking that keeps a harness from being used at this time.
@@ -107,12 +120,14 @@ pub(crate) fn park_after_death(
     let Some(harness) = harness.map(HarnessName::new) else {
         return Ok(None);
     };
+    let last = last_parking(connection, &harness)?;
+    let line = output_line.as_ref();
     let Some(new_parking) =
-        Parking::from_evidence(&harness, evidence, output_line.as_ref(), event.at)
+        Parking::from_evidence(&harness, evidence, line, event.at, last.as_ref())
     else {
         return Ok(None);
     };
-    let before = blocking_parking(connection, &harness, event.at)?;
+    let before = last.filter(|parking| parking.is_active(event.at));
     let is_new = before.is_none();
     let parking = match before {
         Some(before) => before.combine(new_parking),

@@ -71,7 +71,8 @@ mod recorder {
                     "header": text(frame, places.header),
                     "list": text(frame, places.list.unwrap_or_default()),
                 });
-                let _full = writeln!(file, "{line}");
+                // One write: formatted straight into the file, each token would be one.
+                let _full = file.write_all(format!("{line}\n").as_bytes());
             }
         });
     }

@@ -25,11 +25,16 @@ pub(super) struct Death<'a> {
     pub(super) output_line: Option<&'a String>,
 }
 
+/// How many runs in a row may end because their service failed before such an end counts like any
+/// other. With the growing pauses between them, that is about five hours.
+const MAX_POSTPONEMENTS: i64 = 24;
+
 /// Judges a death, once.
 ///
 /// A death that is not the agent's own fault matches no rule: it is not counted as a crash and does
 /// not change the status. If the harness is the reason, the same plan brings the agent back; its
-/// start waits, like every start on that harness, until the harness can be used again.
+/// start waits, like every start on that harness, until the harness can be used again. A service
+/// that never comes back must not start agents for ever, so in the end its failure counts.
 pub(super) fn judge(steps: &mut PlanBuilder<'_>, death: &Death<'_>) -> Result<(), NeededFacts> {
     let Death { role, evidence, .. } = *death;
     steps.import_for_observation(&Role::Engine);
@@ -43,7 +48,8 @@ pub(super) fn judge(steps: &mut PlanBuilder<'_>, death: &Death<'_>) -> Result<()
         return Ok(());
     };
     let expected = state.expects.contains(role);
-    if evidence.is_agent_failure() && follow_rules(steps, role, expected, evidence)? {
+    let counts = evidence.is_agent_failure() || steps.task.postponements > MAX_POSTPONEMENTS;
+    if counts && follow_rules(steps, role, expected, evidence)? {
         return Ok(());
     }
     let what = format!("the {role} {evidence}");
@@ -83,8 +89,7 @@ fn follow_rules(
             rule.has_artifact.is_empty() && rule.outcome != ExitOutcome::MarkDead;
         if counts_as_failure && !is_recorded {
             is_recorded = true;
-            let error = format!("the {role} {evidence}");
-            steps.record(Fact::ErrorRecorded { error });
+            steps.record_error(format!("the {role} {evidence}"));
         }
         match &rule.outcome {
             // An advance that is refused leaves the death to the rules after this one.

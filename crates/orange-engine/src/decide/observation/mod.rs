@@ -240,8 +240,7 @@ fn fail_effect(
     let is_entry = steps.task.unfinished_plan == Some(planned.plan);
     if is_start && is_entry && !has_ended(steps) {
         let failure = format!("{}: {error}", planned.effect.label());
-        let error = failure.clone();
-        steps.record(Fact::ErrorRecorded { error });
+        steps.record_error(failure.clone());
         steps.import_for_observation(&Role::Engine);
         take_first_open_edge(steps, Trigger::SpawnFailed, &failure)?;
         // The new status clears the attention list, but the failed start still needs the user.

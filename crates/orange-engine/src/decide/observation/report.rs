@@ -5,8 +5,9 @@ use crate::decide::edges;
 use crate::decide::plan_builder::{NeededFacts, PlanBuilder};
 use crate::decide::transition;
 use crate::event::Fact;
+use crate::input::{FactNeeded, UncommittedWork};
 use crate::language::workflow::Trigger;
-use crate::names::RunId;
+use crate::names::{CommitId, RunId};
 use crate::refusal::{Blocker, GateFailure};
 use crate::report::{Outcome, Report};
 use crate::role::Role;
@@ -26,7 +27,11 @@ pub(super) fn receive(
         report: report.clone(),
     });
     if let Some(error) = report.error() {
-        steps.record(Fact::ErrorRecorded { error });
+        let unchanged_at = unchanged_at(steps, report)?;
+        steps.record(Fact::ErrorRecorded {
+            error,
+            unchanged_at,
+        });
     }
     let mut text = if report.outcome() == Outcome::Done {
         String::from("the run reported `done`")
@@ -41,6 +46,21 @@ pub(super) fn receive(
         steps.raise_attention(text);
     }
     Ok(())
+}
+
+/// The branch's commit, if the run stopped before the work was done and left nothing uncommitted. A
+/// run that works on for ever without a commit is a loop like one that fails for ever.
+fn unchanged_at(steps: &PlanBuilder<'_>, report: &Report) -> Result<Option<CommitId>, NeededFacts> {
+    if !matches!(report.outcome(), Outcome::InProgress | Outcome::Unfinished) {
+        return Ok(None);
+    }
+    match steps.facts().and_then(|facts| facts.git.as_ref()) {
+        None => Err(vec![FactNeeded::Git]),
+        Some(git) => {
+            let is_clean = git.uncommitted == UncommittedWork::default();
+            Ok(is_clean.then(|| git.head.clone()))
+        }
+    }
 }
 
 /// Takes the first open edge on a report, in file order.
@@ -60,8 +80,7 @@ fn take_report_edge(steps: &mut PlanBuilder<'_>, text: &mut String) -> Result<bo
                 let mut missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
                 missing.dedup();
                 *text = format!("{text}, but {}", missing.join(", and "));
-                let error = text.clone();
-                steps.record(Fact::ErrorRecorded { error });
+                steps.record_error(text.clone());
             }
             Err(_) => {}
         }

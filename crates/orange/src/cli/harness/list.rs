@@ -105,6 +105,8 @@ fn word(reason: Reason) -> &'static str {
     match reason {
         Reason::Quota => "no quota",
         Reason::Login => "not logged in",
+        Reason::Overloaded => "overloaded",
+        Reason::Network => "unreachable",
     }
 }
 

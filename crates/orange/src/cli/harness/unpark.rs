@@ -14,10 +14,10 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.harness.unpark/1");
 
 /// Use a parked harness again.
 ///
-/// A harness is parked when an agent reports that it has no quota or is not logged in. Run this
-/// after you have logged in, or if you have quota again earlier than the agent said. Tasks that
-/// wait for the harness continue. If the next agent fails for the same reason, the harness is
-/// parked again.
+/// A harness is parked when an agent reports that it has no quota, is not logged in or cannot reach
+/// its service. Run this after you have logged in, or if it works again earlier than the time shown
+/// by `orange harness list`. Tasks that wait for the harness continue. If the next agent fails for
+/// the same reason, the harness is parked again.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The harness.

@@ -25,8 +25,8 @@ pub(super) fn glance(
         let Some(received) = receive(receiver, TICK) else {
             return;
         };
-        // On a timeout or a refresh, everything may have changed.
-        let mut reads_all = received.is_empty();
+        let is_tick = received.is_empty();
+        let mut reads_all = false;
         for request in received {
             match request {
                 GatherRequest::Watch(viewport) => visible = viewport.visible,
@@ -41,8 +41,14 @@ pub(super) fn glance(
         let Some(reader) = &mut reader else {
             continue;
         };
+        let due = if is_tick {
+            reader.changed_tasks(&visible).ok()
+        } else {
+            Some(Vec::new())
+        };
         for id in &visible {
-            if last_sent.contains_key(id) && !reads_all {
+            let is_due = reads_all || due.as_ref().is_none_or(|due| due.contains(id));
+            if last_sent.contains_key(id) && !is_due {
                 continue;
             }
             // A task that cannot be read is retried at the next tick.

@@ -30,6 +30,10 @@ cost_usd = [{ keys = ["usage", "cost"] }]
 says = ["hit your limit"]
 means = "quota"
 wait = "1h"
+
+[[death]]
+says = ["Connection refused"]
+means = "network"
 "#;
 
 const GOOD: &str = r#"
@@ -190,6 +194,41 @@ exit 0
     let both = results(&stage, &id);
     let statuses: Vec<&Value> = both.iter().map(|it| &it["status"]).collect();
     assert_eq!(statuses, ["failed", "succeeded"]);
+}
+
+#[test]
+fn a_run_that_cannot_reach_its_service_is_repeated_and_not_counted() {
+    let stage = staged();
+    let fails = r#"
+echo '{"type":"end","is_error":true,"why":"API error: Connection refused"}'
+exit 1
+"#;
+    stage.script("worker-1", fails);
+    stage.script("worker-2", GOOD);
+    let id = created(&stage);
+    judge(&stage, &id);
+    let parked = stage.store().parkings(clock::now()).unwrap();
+    assert_eq!((parked.len(), parked[0].reason), (1, Reason::Network));
+    let until = parked[0].until.unwrap().millis();
+    assert_eq!(until - parked[0].since.millis(), 60_000);
+    let task = stage.task(&id);
+    assert_eq!((task.status.as_str(), task.crash_count), ("in_progress", 0));
+    assert_eq!(task.fields["attempts"], 1);
+    assert_eq!(task.last_error, None);
+    let why = stage.run_ok(&["task", "why", id.as_str()]);
+    let reason = "the service of harness `script` cannot be reached; the next try is at";
+    assert!(why.contains(reason), "{why}");
+    // It continues without the user, so it does not ask for them.
+    let (_, attention) = stage.json(&["attention", "--json"]);
+    assert_eq!(attention["attention"], json!([]), "{attention}");
+    let listed = stage.run_ok(&["harness", "list"]);
+    assert!(listed.contains("unreachable"), "{listed}");
+
+    stage.run_ok(&["harness", "unpark", "script"]);
+    wait_for("the next", || stage.store().runs(&id).unwrap().len() == 2);
+    judge(&stage, &id);
+    stage.wait_for_status(&id, "done");
+    assert_eq!(stage.task(&id).postponements, 0);
 }
 
 #[test]
