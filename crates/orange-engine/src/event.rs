@@ -199,6 +199,20 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unchanged_at: Option<CommitId>,
     },
+    /// Another harness took over from a parked one.
+    #[serde(rename = "harness.replaced")]
+    HarnessReplaced {
+        /// The role whose agent is started.
+        role: Role,
+        /// Whether it is the task's review harness.
+        reviews: bool,
+        /// The parked harness.
+        from: HarnessName,
+        /// The harness that took over.
+        to: HarnessName,
+        /// Why the harness is parked.
+        reason: String,
+    },
     /// The task needs the user.
     #[serde(rename = "attention.raised")]
     AttentionRaised {

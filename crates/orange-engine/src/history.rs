@@ -58,6 +58,9 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
             format!("crash {crash_count} of the {role} in this status")
         }
         Fact::ErrorRecorded { error, .. } => format!("error: {error}"),
+        Fact::HarnessReplaced {
+            role, to, reason, ..
+        } => format!("{reason}, so `{to}` is the {role} now"),
         Fact::AttentionRaised { reason } => format!("needs you: {reason}"),
         Fact::AttentionCleared { by } => format!("{} cleared its attention items", actor(by)),
         Fact::MergeStarted {

@@ -180,6 +180,14 @@ pub enum Observation {
         /// What the task's agent needs to know to fix the cause, if an agent can fix it.
         feedback: Option<String>,
     },
+    /// A start waits for a parked harness, and another harness can take over.
+    StandIn {
+        /// The run to be started.
+        run: RunId,
+        harness: HarnessName,
+        /// Why the run's own harness is parked.
+        reason: String,
+    },
     /// The branch was merged, but not by orange.
     Merged {
         /// The commit that contains the branch.

@@ -14,6 +14,7 @@ pub mod effect;
 mod error_fingerprint;
 pub mod event;
 pub mod evidence;
+pub mod failover;
 pub mod forge;
 pub mod history;
 pub mod input;

@@ -52,6 +52,12 @@ pub const KEYS: &[Key] = &[
         ..PLAIN
     },
     Key {
+        name: "failover",
+        kind: Kind::Names,
+        meaning: "The coding agents that take over, in this order, when the one of a task is parked for five minutes or longer.",
+        ..PLAIN
+    },
+    Key {
         name: "review_harness",
         kind: Kind::Name,
         meaning: "The coding agent that reviews new tasks; defaults to `harness`.",

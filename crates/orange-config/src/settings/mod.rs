@@ -308,6 +308,10 @@ fn resolve(all: Vec<Setting>) -> Settings {
         _ => Duration::default(),
     };
     let is_on = |key: &str| value(key) == Some(Value::Switch(true));
+    let names = |key: &str| match value(key) {
+        Some(Value::Names(names)) => names.into_iter(),
+        _ => Vec::new().into_iter(),
+    };
     let family = |family: &str| counts(&all, family).into_iter();
     let size = |key: &str| match value(key) {
         Some(Value::Size(size)) => size,
@@ -328,6 +332,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
             status: family("limits.status.")
                 .map(|(name, count)| (Status::new(name), count))
                 .collect(),
+            failover: names("failover").map(HarnessName::new).collect(),
             ..Limits::default()
         },
         free_disk: size("limits.disk"),
@@ -353,10 +358,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
                 _ => MergePlace::Forge,
             },
             draft: is_on("forge.draft"),
-            labels: match value("forge.labels") {
-                Some(Value::Names(labels)) => labels,
-                _ => Vec::new(),
-            },
+            labels: names("forge.labels").collect(),
             issues: issue_settings(text, is_on("forge.issues.close")),
             poll: duration("forge.poll"),
             cold: duration("forge.cold"),

@@ -8,7 +8,7 @@ use crate::document::{SectionHash, SectionName};
 use crate::event::{Event, Fact, StatusChange, TaskCreation};
 use crate::forge::reaction::ReactionRecord;
 use crate::input::Origin;
-use crate::names::TaskId;
+use crate::names::{HarnessName, TaskId};
 use crate::role::Role;
 use crate::task::{
     LastError, Run, RunState, SectionRecord, StatusEntry, Task, TransitionMessage, Workspace,
@@ -114,6 +114,7 @@ pub fn fold(task: &mut Task, event: &Event) {
             };
             task.last_error = Some(LastError::after(task.last_error.as_ref(), error));
         }
+        Fact::HarnessReplaced { reviews, to, .. } => replace_harness(task, *reviews, to),
         Fact::AttentionRaised { reason } => raise_attention(task, reason.clone()),
         Fact::AttentionCleared { .. } => effects::clear_attention(task),
         Fact::ReportReceived { report, .. } => {
@@ -316,6 +317,18 @@ fn keep_messages(task: &mut Task, changed: &StatusChange, event: &Event) {
             plan: event.version,
             received_by: None,
         });
+    }
+}
+
+/// Names of models and efforts belong to one harness, so they go with it.
+fn replace_harness(task: &mut Task, reviews: bool, to: &HarnessName) {
+    if reviews {
+        task.review_harness = to.clone();
+        task.agent_settings.review_effort = None;
+    } else {
+        task.harness = to.clone();
+        task.agent_settings.model = None;
+        task.agent_settings.effort = None;
     }
 }
 
