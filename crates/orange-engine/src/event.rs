@@ -19,6 +19,7 @@ use crate::names::{
 };
 use crate::report::Report;
 use crate::role::Role;
+use crate::routing::Routing;
 use crate::task::{AgentSettings, Queueing, Submission};
 use crate::time::Timestamp;
 
@@ -333,6 +334,9 @@ pub struct TaskCreation {
     /// Model and effort of its agents, where set.
     #[serde(default, skip_serializing_if = "AgentSettings::is_unset")]
     pub agent_settings: AgentSettings,
+    /// Its labels, and who chose its harness.
+    #[serde(default, skip_serializing_if = "Routing::is_unset")]
+    pub routing: Routing,
     /// When its work starts relative to other tasks.
     #[serde(flatten)]
     pub queueing: Queueing,

@@ -100,6 +100,7 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
         Fact::EffectPlanned(planned) => describe_plan(&planned.effect),
         Fact::EffectDone { effect, outcome } => match outcome {
             EffectOutcome::Merged(merged) => merged.to_string(),
+            EffectOutcome::Chosen(choice) => choice.to_string(),
             EffectOutcome::PullRequest(link) => format!("the branch has {link}: {}", link.url),
             _ => format!("{} was done", label(*effect, events)),
         },

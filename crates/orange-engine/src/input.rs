@@ -19,6 +19,7 @@ use crate::names::{
 };
 use crate::report::Report;
 use crate::role::Role;
+use crate::routing::Routing;
 use crate::task::{AgentSettings, Queueing};
 use crate::time::Timestamp;
 
@@ -361,6 +362,8 @@ pub struct NewTask {
     pub review_harness: HarnessName,
     /// The settings of its agents.
     pub agent_settings: AgentSettings,
+    /// Its labels, and who chose its harness.
+    pub routing: Routing,
     /// When to start its work relative to other tasks.
     pub queueing: Queueing,
     /// The issue that it is for.

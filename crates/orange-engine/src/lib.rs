@@ -29,6 +29,7 @@ pub mod permission;
 pub mod refusal;
 pub mod report;
 pub mod role;
+pub mod routing;
 pub mod schedule;
 pub mod shipped_workflows;
 pub mod skill;

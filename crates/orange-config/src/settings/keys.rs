@@ -262,6 +262,31 @@ pub const KEYS: &[Key] = &[
         ..PLAIN
     },
     Key {
+        name: "router.harness",
+        kind: Kind::Name,
+        meaning: "The coding agent that chooses the agent of a task if no `[[route]]` does; without it, nothing is asked.",
+        ..PLAIN
+    },
+    Key {
+        name: "router.model",
+        kind: Kind::Name,
+        meaning: "The model of the router; a small one is enough.",
+        ..PLAIN
+    },
+    Key {
+        name: "router.choices",
+        kind: Kind::Names,
+        meaning: "What the router may choose, as `HARNESS` or `HARNESS:MODEL`; defaults to every installed coding agent.",
+        ..PLAIN
+    },
+    Key {
+        name: "router.timeout",
+        kind: Kind::Duration,
+        meaning: "How long the router may take; it is asked at most twice for a task.",
+        default: || Some(Value::Duration(Duration::from_secs(30))),
+        ..PLAIN
+    },
+    Key {
         name: "supervisor.tick",
         kind: Kind::Duration,
         meaning: "How often `orange serve` polls tmux; it notices exits without polling.",

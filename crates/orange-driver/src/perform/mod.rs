@@ -16,6 +16,8 @@ mod merge_on_forge;
 mod notify;
 mod pull_request;
 mod remote;
+mod route;
+mod router;
 mod spawn;
 mod stand_in;
 pub(crate) mod warn_unperformed;

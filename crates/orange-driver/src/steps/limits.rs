@@ -46,6 +46,14 @@ impl Steps {
         self.installed(settings.limits.failover)
     }
 
+    /// Every harness whose program exists.
+    pub(crate) fn installed_harnesses(&self) -> Result<Vec<HarnessName>, DriverError> {
+        let harnesses = self.context.harnesses()?;
+        let all = harnesses.all().iter();
+        let named = all.filter_map(|(_, it)| Some(it.as_ref().ok()?.name.clone()));
+        self.installed(named.collect())
+    }
+
     /// Those of these harnesses whose definition has no mistake and whose program exists.
     fn installed(&self, mut names: Vec<HarnessName>) -> Result<Vec<HarnessName>, DriverError> {
         if names.is_empty() {

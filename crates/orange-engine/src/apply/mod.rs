@@ -225,6 +225,7 @@ pub(crate) fn task_from_creation(creation: &TaskCreation, event: &Event) -> Task
         harness: creation.harness.clone(),
         review_harness: creation.review_harness.clone(),
         agent_settings: creation.agent_settings.clone(),
+        routing: creation.routing.clone(),
         queueing: creation.queueing.clone(),
         fields: creation.fields.clone(),
         crash_count: 0,
@@ -298,6 +299,7 @@ fn change_status(task: &mut Task, changed: &StatusChange, event: &Event) {
     if changed.by == Role::Human {
         task.last_error = None;
         task.postponements = 0;
+        task.routing.forget();
         task.reactions.forget_answers();
     }
 }

@@ -1,6 +1,6 @@
 //! The JSON report of a headless run, and its outcome.
 
-mod lenient;
+pub(crate) mod lenient;
 
 use std::fmt;
 

@@ -3,9 +3,11 @@
 mod first_session;
 mod headless;
 mod hint_follower;
+mod leftovers;
 mod lessons;
 mod merging;
 mod reports;
 mod rounds;
+mod routing;
 mod scheduling;
 mod stories;
