@@ -125,6 +125,7 @@ pub fn fold(task: &mut Task, event: &Event) {
             task.children.insert(child.clone(), Some(status.clone()));
         }
         Fact::ChildReopened { child } => {
+            task.child_merges.remove(child);
             task.children.insert(child.clone(), None);
         }
         Fact::PullRequestLinked { link } => task.pull_request = Some(link.clone()),
@@ -244,6 +245,7 @@ pub(crate) fn task_from_creation(creation: &TaskCreation, event: &Event) -> Task
         reactions: ReactionRecord::default(),
         report: None,
         children: BTreeMap::new(),
+        child_merges: BTreeMap::new(),
         pending: Vec::new(),
         unfinished_plan: Some(event.version),
         attention: Vec::new(),

@@ -50,6 +50,7 @@ pub fn row(id: &str, status: &str, kind: Kind, summary: &str) -> TaskRow {
         attention: Vec::new(),
         runs: BTreeMap::new(),
         children: ChildCount::default(),
+        parent: None,
     }
 }
 
@@ -130,7 +131,8 @@ pub fn rows() -> Vec<TaskRow> {
         RunState::Alive,
     );
     working.children = ChildCount { ended: 1, all: 3 };
-    let queued = row("q1q1", "pending", Kind::Queued, "Write the documentation");
+    let mut queued = row("q1q1", "pending", Kind::Queued, "Write the documentation");
+    queued.parent = Some(TaskId::new("w0rk"));
     let mut other = row(
         "oth3",
         "pending",
