@@ -272,7 +272,10 @@ mod tests {
         migrate(&mut connection, ALL).unwrap();
         let row = "INSERT INTO delegations VALUES ('p1p1', 7, 0, 'k3f9')";
         connection.execute_batch(row).unwrap();
-        assert!(connection.execute_batch(row).is_err(), "one row per request");
+        assert!(
+            connection.execute_batch(row).is_err(),
+            "one row per request"
+        );
     }
 
     #[test]

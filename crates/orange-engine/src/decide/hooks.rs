@@ -352,9 +352,10 @@ fn unmerged_branches(task: &Task) -> Vec<String> {
     let sentences = merges.filter_map(|(child, merge)| {
         let (branch, why) = match merge {
             ChildMerge::Merged => return None,
-            ChildMerge::Conflicts { branch, files } => {
-                (branch, format!("both branches changed {}", list_files(files)))
-            }
+            ChildMerge::Conflicts { branch, files } => (
+                branch,
+                format!("both branches changed {}", list_files(files)),
+            ),
             ChildMerge::Prevented { branch, reason } => (branch, reason.clone()),
         };
         Some(format!(

@@ -262,7 +262,9 @@ fn read(row: &Row<'_>, project: ProjectName, status: KnownStatus) -> rusqlite::R
         attention,
         runs,
         children: ChildCount::default(),
-        parent: Some(text(row, 11)).filter(|id| !id.is_empty()).map(TaskId::new),
+        parent: Some(text(row, 11))
+            .filter(|id| !id.is_empty())
+            .map(TaskId::new),
     })
 }
 

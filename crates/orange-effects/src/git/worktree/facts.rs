@@ -174,7 +174,9 @@ impl Git {
         }
         let has_own_commits = match request.start {
             // The commits of its parent are not its own.
-            Some(start) if self.has_commit(start)? => self.has_commits_between(start, &head, None)?,
+            Some(start) if self.has_commit(start)? => {
+                self.has_commits_between(start, &head, None)?
+            }
             _ => true,
         };
         if has_own_commits && self.has_commits_between(start, &head, None)? {
