@@ -134,6 +134,9 @@ fn lesson_109_a_split_parent_resumes_once_with_the_work_of_its_children() {
             &format!("merge-base --is-ancestor {tip} orange-tasks/{id}"),
         );
         assert_eq!(task.queueing.depth, 1);
+        let diff = stage.run_ok(&["task", "diff", child.as_str(), "--stat"]);
+        let own = format!("part-{}.txt", number + 1);
+        assert!(diff.contains(&own) && !diff.contains("base.txt"), "{diff}");
     }
     let [one, two, three] = [0, 1, 2].map(|number| children[number].clone());
     let after = stage.task(&three).queueing.after;
