@@ -264,6 +264,9 @@ esac
     assert!(told.contains(&expected), "{told}");
     let shown = flat(&stage.run_ok(&["task", "show", id.as_str()]));
     assert!(shown.contains("not merged because of conflicts"), "{shown}");
+    let history = flat(&stage.run_ok(&["task", "history", id.as_str()]));
+    let line = format!("child `{two}` was not merged: conflicts in same.txt");
+    assert!(history.contains(&line), "{history}");
 }
 
 #[test]
