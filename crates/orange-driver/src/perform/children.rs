@@ -47,7 +47,10 @@ impl Performer {
             start: start.map_err(Failure::temporary)?,
         };
         for index in order {
-            if children.contains_key(&index) {
+            if let Some(child) = children.get(&index) {
+                // The process that created it may have died before it wrote the files.
+                self.steps
+                    .log_failure(child, self.steps.sync_files(store, child));
                 continue;
             }
             let after = predecessors(delegations, index).map_err(Failure::permanent)?;

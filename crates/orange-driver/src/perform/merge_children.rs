@@ -6,23 +6,29 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use orange_config::Project;
+use orange_config::{Project, clock};
 use orange_effects::git::{Git, GitError, MergeObstacle, MergeOutcome, MergeRequest};
 use orange_engine::Task;
 use orange_engine::delegation::ChildMerge;
-use orange_engine::effect::{EffectOutcome, MergeStrategy};
+use orange_engine::effect::{Effect, EffectOutcome, MergeStrategy};
 use orange_engine::names::TaskId;
 use orange_engine::schedule::SchedulePlace;
+use orange_engine::task::{PendingEffect, PendingState};
 use orange_engine::time::Timestamp;
 use orange_store::steps::reach;
 use orange_store::{Pending, Store};
 
 use crate::DriverError;
+use crate::context::lock::Lock;
 use crate::due::planned_at;
 use crate::failure::Failure;
 use crate::perform::Performer;
 use crate::perform::merge::is_cancelled;
+
+/// How often a merge checks whether the agents of a child have ended.
+const AGENTS_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The branch that children are merged into.
 struct Target<'a> {
@@ -57,11 +63,33 @@ impl Performer {
         };
         let mut merges = BTreeMap::new();
         for child in finished_children(store, task, children).map_err(Failure::temporary)? {
+            self.wait_for_agents(store, &child)?;
             let merge = target.merge(&child).map_err(Failure::temporary)?;
             merges.insert(child.id, merge);
             reach("a child is merged");
         }
         Ok(EffectOutcome::ChildrenMerged(merges))
+    }
+
+    /// Puts the merge off while an agent of the child may still commit.
+    fn wait_for_agents(&self, store: &Store, child: &Task) -> Result<(), Failure> {
+        let is_kill = |pending: &PendingEffect| {
+            matches!(pending.planned.effect, Effect::Kill(_))
+                && pending.state == PendingState::Waiting
+        };
+        if !child.pending.iter().any(is_kill) {
+            return Ok(());
+        }
+        // The process that performs it may have been killed, so start another.
+        let stored = store.require(&child.id).map_err(Failure::temporary)?;
+        if !Lock::is_performing(&stored.directory) {
+            let left = self.context.leave_to_performer(store, &child.id);
+            left.map_err(Failure::temporary)?;
+        }
+        Err(Failure {
+            retry_at: Some(clock::after(AGENTS_POLL_INTERVAL)),
+            ..Failure::temporary(format!("waits for the agents of {} to end", child.id))
+        })
     }
 }
 

@@ -146,7 +146,8 @@ fn merge(death: Option<usize>) -> usize {
     set_crash_marks(&stage, &marks, &deaths);
     settle(&stage, &[last, &parent], || {
         let task = stage.task(&parent);
-        task.status.as_str() == "new" && task.pending.is_empty()
+        let is_merged = task.status.as_str() == "new" && task.pending.is_empty();
+        is_merged && stage.task(last).pending.is_empty()
     });
     let reached = reached_marks(&stage);
     let case = format!("{death:?}: {reached:?}\n{}", stage.diagnostics(&parent));
