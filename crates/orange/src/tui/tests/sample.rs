@@ -131,8 +131,7 @@ pub fn rows() -> Vec<TaskRow> {
         RunState::Alive,
     );
     working.children = ChildCount { ended: 1, all: 3 };
-    let mut queued = row("q1q1", "pending", Kind::Queued, "Write the documentation");
-    queued.parent = Some(TaskId::new("w0rk"));
+    let queued = row("q1q1", "pending", Kind::Queued, "Write the documentation");
     let mut other = row(
         "oth3",
         "pending",

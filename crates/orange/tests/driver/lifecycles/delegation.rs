@@ -1,11 +1,14 @@
-//! Reports that ask for child tasks: what is created, refused, merged and shown.
+//! Reports that ask for child tasks: what is created, merged and shown.
 
 use std::fs;
+use std::thread;
 
-use orange_engine::delegation::ChildMerge;
-use orange_engine::effect::Effect;
+use orange_driver::{Answer, DriverError, WaitPolicy};
+use orange_engine::delegation::{ChildMerge, DelegationLink};
+use orange_engine::effect::{Effect, EffectId};
 use orange_engine::event::Fact;
 use orange_engine::names::TaskId;
+use orange_store::StoreError;
 
 use crate::support::scripts::way;
 use crate::support::supervisor::RunningSupervisor;
@@ -333,4 +336,35 @@ fi
         attention.contains("the task is a child of a child, and no further generation is allowed"),
         "{attention}"
     );
+}
+
+#[test]
+fn many_processes_create_one_child_for_a_request() {
+    let stage = Stage::new("autopilot");
+    let parent = stage.create(&["Add two lines"]);
+    let mut new = crate::library::work("The first part");
+    new.queueing.parent = Some(parent.clone());
+    new.queueing.delegation = Some(DelegationLink {
+        attempt: EffectId(7),
+        index: 0,
+        start: None,
+        harness_note: None,
+    });
+    let results: Vec<Result<Answer, DriverError>> = thread::scope(|scope| {
+        let creating = (0..8).map(|_| {
+            let (stage, new) = (&stage, new.clone());
+            scope.spawn(move || stage.driver().requests.create(&new, WaitPolicy::Skip))
+        });
+        let creating: Vec<_> = creating.collect();
+        let ended = creating.into_iter().map(|it| it.join().unwrap());
+        ended.collect()
+    });
+    let created = results.iter().filter(|it| it.is_ok()).count();
+    assert_eq!(created, 1, "{results:?}");
+    for refused in results.iter().filter_map(|it| it.as_ref().err()) {
+        let is_taken = matches!(refused, DriverError::Store(StoreError::DelegationTaken));
+        assert!(is_taken, "{refused:?}");
+    }
+    let known = stage.store().delegated_children(&parent, EffectId(7));
+    assert_eq!(known.unwrap().len(), 1);
 }
