@@ -99,12 +99,7 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
         } => describe_reaction(fingerprint, *reaction),
         Fact::MergeObserved { commit } => format!("the branch was found merged in {commit}"),
         Fact::EffectPlanned(planned) => describe_plan(&planned.effect),
-        Fact::EffectDone { effect, outcome } => match outcome {
-            EffectOutcome::Merged(merged) => merged.to_string(),
-            EffectOutcome::PullRequest(link) => format!("the branch has {link}: {}", link.url),
-            EffectOutcome::ChildrenMerged(merges) if !merges.is_empty() => describe_merges(merges),
-            _ => format!("{} was done", label(*effect, events)),
-        },
+        Fact::EffectDone { effect, outcome } => describe_outcome(*effect, outcome, events),
         Fact::EffectFailed { effect, error, .. } => {
             format!("{} failed: {error}", label(*effect, events))
         }
@@ -148,6 +143,15 @@ fn describe_plan(effect: &Effect) -> String {
             format!("message from {from} to {to}: {}", notify.message)
         }
         effect => format!("{} was planned", effect.label()),
+    }
+}
+
+fn describe_outcome(effect: EffectId, outcome: &EffectOutcome, events: &[Event]) -> String {
+    match outcome {
+        EffectOutcome::Merged(merged) => merged.to_string(),
+        EffectOutcome::PullRequest(link) => format!("the branch has {link}: {}", link.url),
+        EffectOutcome::ChildrenMerged(merges) if !merges.is_empty() => describe_merges(merges),
+        _ => format!("{} was done", label(effect, events)),
     }
 }
 

@@ -5,7 +5,7 @@
 //! changed.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use orange_config::{Project, clock};
@@ -134,7 +134,7 @@ impl Target<'_> {
         Ok(match refusal.obstacle {
             MergeObstacle::Conflicts(files) => ChildMerge::Conflicts {
                 branch: child.branch.clone(),
-                files: files.iter().map(shown).collect(),
+                files: files.iter().map(|it| shown(it)).collect(),
             },
             obstacle => prevented(obstacle.to_string()),
         })
@@ -142,7 +142,7 @@ impl Target<'_> {
 }
 
 /// The path of a file in a form that is safe to show.
-fn shown(path: &PathBuf) -> String {
+fn shown(path: &Path) -> String {
     path.to_string_lossy().escape_debug().to_string()
 }
 
