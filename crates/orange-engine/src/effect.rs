@@ -1,9 +1,11 @@
 //! Effects: hooks with every parameter filled in, ready to perform.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::delegation::ChildMerge;
 use crate::document::SectionName;
 use crate::forge::pull_request::PullRequestLink;
 use crate::language::hooks::{Channel, OnError};
@@ -126,6 +128,11 @@ pub enum Effect {
     CreateChildren {
         /// The children.
         delegations: Vec<Delegation>,
+    },
+    /// Merge the branches of children that are done into the task's branch.
+    MergeChildren {
+        /// The children that have ended.
+        children: Vec<TaskId>,
     },
     /// A write to the linked issue that a workflow of an earlier version planned; does nothing.
     #[serde(alias = "comment_issue", alias = "label_issue", alias = "close_issue")]
@@ -287,6 +294,8 @@ pub enum EffectOutcome {
     Chosen(Box<Choice>),
     /// The child tasks that were created.
     Children(Vec<TaskId>),
+    /// What became of the branches of the children that are done.
+    ChildrenMerged(BTreeMap<TaskId, ChildMerge>),
     /// The pull request of the branch.
     PullRequest(PullRequestLink),
 }
@@ -333,6 +342,7 @@ impl Effect {
             Effect::Merge(_) => MERGE,
             Effect::Route => "route",
             Effect::CreateChildren { .. } => "create_children",
+            Effect::MergeChildren { .. } => "merge_children",
             Effect::WriteIssue => "write_issue",
         }
     }

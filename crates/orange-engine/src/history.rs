@@ -1,9 +1,13 @@
 //! What happened to a task, in words.
 
+use std::collections::BTreeMap;
+
+use crate::delegation::ChildMerge;
 use crate::effect::{Effect, EffectId, EffectOutcome, MergeStrategy};
 use crate::event::{Event, Fact, StatusChange};
 use crate::forge::reaction::{Fingerprint, Reaction, ReactionKind};
 use crate::language::workflow::Trigger;
+use crate::names::TaskId;
 use crate::report::Outcome;
 use crate::role::Role;
 use crate::wording::{actor, join_and};
@@ -98,12 +102,7 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
         } => describe_reaction(fingerprint, *reaction),
         Fact::MergeObserved { commit } => format!("the branch was found merged in {commit}"),
         Fact::EffectPlanned(planned) => describe_plan(&planned.effect),
-        Fact::EffectDone { effect, outcome } => match outcome {
-            EffectOutcome::Merged(merged) => merged.to_string(),
-            EffectOutcome::Chosen(choice) => choice.to_string(),
-            EffectOutcome::PullRequest(link) => format!("the branch has {link}: {}", link.url),
-            _ => format!("{} was done", label(*effect, events)),
-        },
+        Fact::EffectDone { effect, outcome } => describe_outcome(*effect, outcome, events),
         Fact::EffectFailed { effect, error, .. } => {
             format!("{} failed: {error}", label(*effect, events))
         }
@@ -150,13 +149,40 @@ fn describe_plan(effect: &Effect) -> String {
     }
 }
 
+fn describe_outcome(effect: EffectId, outcome: &EffectOutcome, events: &[Event]) -> String {
+    match outcome {
+        EffectOutcome::Merged(merged) => merged.to_string(),
+        EffectOutcome::Chosen(choice) => choice.to_string(),
+        EffectOutcome::PullRequest(link) => format!("the branch has {link}: {}", link.url),
+        EffectOutcome::ChildrenMerged(merges) if !merges.is_empty() => describe_merges(merges),
+        _ => format!("{} was done", label(effect, events)),
+    }
+}
+
+/// Which children were merged, and what prevented the others.
+fn describe_merges(merges: &BTreeMap<TaskId, ChildMerge>) -> String {
+    let each = merges.iter().map(|(child, merge)| match merge {
+        ChildMerge::Merged => format!("child `{child}` was merged into the branch"),
+        ChildMerge::Conflicts { files, .. } => {
+            format!(
+                "child `{child}` was not merged: conflicts in {}",
+                files.join(", ")
+            )
+        }
+        ChildMerge::Prevented { reason, .. } => format!("child `{child}` was not merged: {reason}"),
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
 /// Whether a short history shows this event. It shows what happened, but not the steps that orange
 /// took.
 pub fn is_notable(fact: &Fact) -> bool {
     match fact {
         Fact::EffectDone { outcome, .. } => matches!(
             outcome,
-            EffectOutcome::Merged(_) | EffectOutcome::PullRequest(_)
+            EffectOutcome::Merged(_)
+                | EffectOutcome::PullRequest(_)
+                | EffectOutcome::ChildrenMerged(_)
         ),
         Fact::EffectPlanned(planned) => matches!(planned.effect, Effect::NotifyRole(_)),
         Fact::DocumentImported { .. }

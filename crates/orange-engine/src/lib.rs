@@ -9,6 +9,7 @@ pub mod attention;
 pub mod death;
 pub mod decide;
 pub mod decision;
+pub mod delegation;
 pub mod document;
 pub mod effect;
 mod error_fingerprint;

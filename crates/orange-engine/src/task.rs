@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::delegation::{ChildMerge, DelegationLink};
 use crate::document::{SectionHash, SectionName};
 use crate::effect::{Effect, EffectId, PlannedEffect};
 use crate::error_fingerprint::fingerprint;
@@ -95,6 +96,9 @@ pub struct Task {
     pub report: Option<Report>,
     /// Child tasks, with the status they ended in.
     pub children: BTreeMap<TaskId, Option<Status>>,
+    /// What became of the branches of the children that are done.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub child_merges: BTreeMap<TaskId, ChildMerge>,
     /// Effects that have not been performed.
     pub pending: Vec<PendingEffect>,
     /// The plan of the latest transition while its effects are not all done.
@@ -139,6 +143,15 @@ pub struct Queueing {
     /// The parent task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
+    /// The parent's summary when this task was created.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_summary: Option<String>,
+    /// How many ancestors it has.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub depth: u32,
+    /// The request of the parent's report that it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delegation: Option<DelegationLink>,
     /// Whether orange starts it for the first time, as soon as nothing holds it back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub starts_automatically: bool,
@@ -153,6 +166,21 @@ pub struct Queueing {
 )]
 fn is_zero(number: &i64) -> bool {
     *number == 0
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes what it may skip by reference"
+)]
+fn is_none(number: &u32) -> bool {
+    *number == 0
+}
+
+impl Queueing {
+    /// How many ancestors the task has; at least one in a history from before they were counted.
+    pub fn ancestors(&self) -> u32 {
+        self.depth.max(u32::from(self.parent.is_some()))
+    }
 }
 
 impl AgentSettings {

@@ -31,7 +31,7 @@ use crate::tables::imports::Import;
 use crate::tables::inbox::InboxEntry;
 use crate::tables::runs::RunRecord;
 use crate::tables::{
-    events, imports, inbox, issue_tasks, jobs, pending, runs, tasks, texts, workspaces,
+    delegations, events, imports, inbox, issue_tasks, jobs, pending, runs, tasks, texts, workspaces,
 };
 
 /// What a rebuild restored, and what it could not.
@@ -255,6 +255,7 @@ fn replay(
     )?;
     issue_tasks::insert(connection, &task)?;
     jobs::insert(connection, &task)?;
+    delegations::insert(connection, &task)?;
     events::append(connection, &id, first.sequence, &first.event)?;
     let mut planned = BTreeMap::new();
     let mut sequence = first.sequence;

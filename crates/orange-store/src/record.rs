@@ -21,7 +21,8 @@ use super::error::StoreError;
 use crate::files::task_directory::TaskDirectory;
 use crate::tables::workspaces::Reservation;
 use crate::tables::{
-    events, imports, issue_tasks, jobs, parkings, pending, queue, runs, tasks, texts, workspaces,
+    delegations, events, imports, issue_tasks, jobs, parkings, pending, queue, runs, tasks, texts,
+    workspaces,
 };
 
 /// Events to record, and the version they were decided for.
@@ -212,6 +213,9 @@ pub(super) fn insert(
     issue_tasks::insert(connection, &task)?;
     if let (false, Some(job)) = (jobs::insert(connection, &task)?, &task.job) {
         return Err(StoreError::JobInstantTaken(job.clone()));
+    }
+    if !delegations::insert(connection, &task)? {
+        return Err(StoreError::DelegationTaken);
     }
     if let Some(text) = creation.issue_text {
         issue_tasks::keep_text(connection, &task.id, text)?;

@@ -3,6 +3,7 @@
 use orange_engine::apply::{fold, task_from_first_event};
 use orange_engine::decide::{create, decide};
 use orange_engine::decision::Decision;
+use orange_engine::delegation::ChildMerge;
 use orange_engine::document::Document;
 use orange_engine::effect::{Effect, EffectOutcome};
 use orange_engine::event::Event;
@@ -383,6 +384,10 @@ fn outcome(task: &Task, effect: &Effect) -> EffectOutcome {
             let numbers = first..first + delegations.len();
             let numbers = numbers.filter_map(|number| i64::try_from(number).ok());
             EffectOutcome::Children(numbers.map(child).collect())
+        }
+        Effect::MergeChildren { children } => {
+            let merged = children.iter().map(|it| (it.clone(), ChildMerge::Merged));
+            EffectOutcome::ChildrenMerged(merged.collect())
         }
         _ => EffectOutcome::Done,
     }

@@ -141,6 +141,7 @@ impl Situation {
             reactions: ReactionRecord::default(),
             report: None,
             children: children.collect(),
+            child_merges: BTreeMap::new(),
             pending: Vec::new(),
             unfinished_plan: None,
             attention: Vec::new(),

@@ -26,9 +26,10 @@ pub(super) fn store(error: &StoreError) -> Report {
         StoreError::IssueTaken { .. } | StoreError::IssueIgnored { .. } => {
             Report::new(Kind::Refused, "issue-taken")
         }
-        StoreError::Busy { .. } | StoreError::Replaced { .. } | StoreError::JobInstantTaken(_) => {
-            Report::new(Kind::Busy, "store-busy")
-        }
+        StoreError::Busy { .. }
+        | StoreError::Replaced { .. }
+        | StoreError::JobInstantTaken(_)
+        | StoreError::DelegationTaken => Report::new(Kind::Busy, "store-busy"),
         StoreError::Missing { .. } => Report::new(Kind::NotFound, "store-missing"),
         StoreError::DatabaseLost { .. }
         | StoreError::Newer { .. }

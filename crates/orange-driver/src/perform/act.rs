@@ -71,6 +71,9 @@ impl Performer {
             Effect::CreateChildren { delegations } => {
                 self.create_children(store, &task, pending.planned.id, delegations)
             }
+            Effect::MergeChildren { children } => {
+                self.merge_children(store, &task, pending, children)
+            }
             // Only tasks pinned to an older workflow have it; the status posts took its place.
             Effect::WriteIssue => Ok(EffectOutcome::Done),
         }

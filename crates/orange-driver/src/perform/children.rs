@@ -1,9 +1,15 @@
 //! Creates the child tasks that a report asks for.
+//!
+//! A child's key, made of the parent, the effect and the position in the report, is recorded with
+//! the child. A repeat finds the children that exist and creates the others.
+
+use std::collections::BTreeMap;
 
 use orange_engine::Task;
+use orange_engine::delegation::DelegationLink;
 use orange_engine::effect::{EffectId, EffectOutcome};
-use orange_engine::names::{BranchName, TaskId};
-use orange_engine::report::Delegation;
+use orange_engine::names::{BranchName, CommitId, HarnessName, TaskId};
+use orange_engine::report::{Delegation, creation_order, predecessors};
 use orange_engine::role::Role;
 use orange_engine::task::{AgentSettings, Queueing};
 use orange_store::Store;
@@ -13,15 +19,16 @@ use crate::failure::Failure;
 use crate::perform::Performer;
 use crate::steps::create::{CreateResult, NewTaskRequest};
 
-/// How many children one report may request.
-const MAX_CHILDREN: usize = 20;
-
-/// How many generations there may be, including the first task.
-const MAX_GENERATIONS: usize = 4;
+/// What the children of one attempt have in common.
+struct Family<'a> {
+    parent: &'a Task,
+    attempt: EffectId,
+    /// The commit at which their branches start.
+    start: Option<CommitId>,
+}
 
 impl Performer {
-    /// Makes sure that each delegation has its task. A child is identified by its branch, which
-    /// names the effect and the position in the report, so that a retry creates no duplicates.
+    /// Makes sure that each delegation has its task.
     pub(crate) fn create_children(
         &self,
         store: &mut Store,
@@ -29,57 +36,75 @@ impl Performer {
         effect: EffectId,
         delegations: &[Delegation],
     ) -> Result<EffectOutcome, Failure> {
-        let count = delegations.len();
-        if count > MAX_CHILDREN {
-            return Err(Failure::permanent(format!(
-                "the report requests {count} children, but at most {MAX_CHILDREN} are allowed; \
-                 create those you want with `orange task create --parent {}`",
-                task.id
-            )));
-        }
-        if generation(store, task).map_err(Failure::temporary)? >= MAX_GENERATIONS {
-            return Err(Failure::permanent(format!(
-                "the report requests children, but at most {MAX_GENERATIONS} generations of tasks \
-                 are allowed; create those you want with `orange task create --parent {}`",
-                task.id
-            )));
-        }
-        let mut children = Vec::new();
-        for (index, delegation) in delegations.iter().enumerate() {
-            let number = index + 1;
-            let branch = BranchName::new(format!("orange-tasks/{}-{effect}-{number}", task.id));
-            let existing = child_on(store, task, &branch);
-            let child = match existing.map_err(Failure::temporary)? {
-                Some(child) => child,
-                None => self.create_child(task, branch, number, delegation)?,
+        let order = creation_order(delegations).map_err(Failure::permanent)?;
+        let mut children = store
+            .delegated_children(&task.id, effect)
+            .map_err(Failure::temporary)?;
+        let start = self.start_of_children(store, task, &children);
+        let family = Family {
+            parent: task,
+            attempt: effect,
+            start: start.map_err(Failure::temporary)?,
+        };
+        for index in order {
+            if let Some(child) = children.get(&index) {
+                // The process that created it may have died before it wrote the files.
+                self.steps
+                    .log_failure(child, self.steps.sync_files(store, child));
+                continue;
+            }
+            let after = predecessors(delegations, index).map_err(Failure::permanent)?;
+            let after = after.iter().filter_map(|it| children.get(it).cloned());
+            let queueing = Queueing {
+                after: after.collect(),
+                ..Queueing::default()
             };
-            children.push(child);
+            let child = self.create_child(&family, index, &delegations[index], queueing)?;
+            children.insert(index, child);
         }
+        let children: Vec<TaskId> = children.into_values().collect();
         self.scheduler
             .start_if_unsupervised(store, &children)
             .map_err(Failure::temporary)?;
         Ok(EffectOutcome::Children(children))
     }
 
+    /// The head of the parent's branch, or what it was when the first of these children was
+    /// created.
+    fn start_of_children(
+        &self,
+        store: &Store,
+        parent: &Task,
+        children: &BTreeMap<usize, TaskId>,
+    ) -> Result<Option<CommitId>, DriverError> {
+        if let Some(first) = children.values().next() {
+            let link = store.require(first)?.task.queueing.delegation;
+            return Ok(link.and_then(|link| link.start));
+        }
+        let (_, git) = self.workspaces.repository_of(parent)?;
+        Ok(git.branch(&parent.branch)?)
+    }
+
     /// Creates one child. Performs none of its effects: the child has its own performer.
     fn create_child(
         &self,
-        task: &Task,
-        branch: BranchName,
-        number: usize,
+        family: &Family<'_>,
+        index: usize,
         delegation: &Delegation,
+        queueing: Queueing,
     ) -> Result<TaskId, Failure> {
-        let harnesses = self.context.harnesses().map_err(Failure::temporary)?;
-        let suggested = delegation.suggested_agent.clone();
-        let suggested = suggested.filter(|name| harnesses.require(name).is_ok());
-        let harness = suggested.unwrap_or_else(|| task.harness.clone());
+        let (task, number) = (family.parent, index + 1);
+        let branch = format!("orange-tasks/{}-{}-{number}", task.id, family.attempt);
+        let (harness, harness_note) = self
+            .choose_harness(task, delegation)
+            .map_err(Failure::temporary)?;
         let is_same = harness == task.harness;
         let new = NewTaskRequest {
             project: Some(task.project.clone()),
             by: Role::Worker,
             summary: title(task, number, delegation),
             context: context(delegation),
-            branch: Some(branch),
+            branch: Some(BranchName::new(branch)),
             workflow: Some(task.workflow.to_string()),
             harness: Some(harness),
             review_harness: Some(task.review_harness.clone()),
@@ -93,8 +118,14 @@ impl Performer {
             queueing: Queueing {
                 priority: task.queueing.priority,
                 parent: Some(task.id.clone()),
+                delegation: Some(DelegationLink {
+                    attempt: family.attempt,
+                    index: u64::try_from(index).unwrap_or(u64::MAX),
+                    start: family.start.clone(),
+                    harness_note,
+                }),
                 starts_automatically: true,
-                ..Queueing::default()
+                ..queueing
             },
             issue: None,
             job: None,
@@ -112,17 +143,36 @@ impl Performer {
             CreateResult::Refused(refusal) => Err(Failure::permanent(refusal)),
         }
     }
-}
 
-/// The number of tasks from the root down to this one.
-fn generation(store: &Store, task: &Task) -> Result<usize, DriverError> {
-    let mut generation = 1;
-    let mut parent = task.queueing.parent.clone();
-    while let Some(id) = parent.filter(|_| generation < MAX_GENERATIONS) {
-        generation += 1;
-        parent = store.require(&id)?.task.queueing.parent;
+    /// The suggested harness if its program is installed, else the parent's and a sentence that
+    /// says why.
+    fn choose_harness(
+        &self,
+        parent: &Task,
+        delegation: &Delegation,
+    ) -> Result<(HarnessName, Option<String>), DriverError> {
+        let own = &parent.harness;
+        let Some(suggested) = delegation.suggested_agent.as_ref() else {
+            return Ok((own.clone(), None));
+        };
+        if suggested == own {
+            return Ok((own.clone(), None));
+        }
+        let harnesses = self.context.harnesses()?;
+        let path = self.context.environment.variable("PATH");
+        let found = harnesses.require(suggested);
+        let found = found.and_then(|harness| harness.locate(path));
+        Ok(match found {
+            Ok(_) => (suggested.clone(), None),
+            Err(error) => {
+                let note = format!(
+                    "it runs on `{own}` like its parent; the report suggested another harness, \
+                     but {error}"
+                );
+                (own.clone(), Some(note))
+            }
+        })
     }
-    Ok(generation)
 }
 
 /// The title of a child: one line, without NUL, which no file or argument can hold.
@@ -144,17 +194,4 @@ fn context(delegation: &Delegation) -> Option<String> {
     }
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
-}
-
-fn child_on(
-    store: &Store,
-    task: &Task,
-    branch: &BranchName,
-) -> Result<Option<TaskId>, DriverError> {
-    for child in store.children(&task.id)? {
-        if store.require(&child.task)?.task.branch == *branch {
-            return Ok(Some(child.task));
-        }
-    }
-    Ok(None)
 }

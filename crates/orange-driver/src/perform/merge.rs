@@ -158,7 +158,7 @@ fn verification_feedback(refusal: &MergeRefusal) -> Option<String> {
 }
 
 /// Whether the task has dropped this effect; if that cannot be read, the merge continues.
-fn is_cancelled(store: &Store, pending: &Pending) -> bool {
+pub(super) fn is_cancelled(store: &Store, pending: &Pending) -> bool {
     let task = store.require(&pending.task);
     task.is_ok_and(|stored| stored.task.pending_effect(pending.planned.id).is_none())
 }

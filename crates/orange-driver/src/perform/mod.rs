@@ -12,6 +12,7 @@ mod conversation;
 mod deliver;
 mod kill;
 mod merge;
+mod merge_children;
 mod merge_on_forge;
 mod notify;
 mod pull_request;

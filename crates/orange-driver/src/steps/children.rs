@@ -193,6 +193,8 @@ pub(crate) fn resolve_queueing(store: &Store, new: &Queueing) -> Result<Queueing
             cycle,
         });
     }
+    queueing.parent_summary = Some(stored.task.summary.clone());
+    queueing.depth = stored.task.queueing.ancestors().saturating_add(1);
     if queueing.priority == 0 {
         queueing.priority = stored.task.queueing.priority;
     }

@@ -330,6 +330,7 @@ mod tests {
             attention: Vec::new(),
             runs: BTreeMap::new(),
             children: orange_store::ChildCount::default(),
+            parent: None,
         }
     }
 

@@ -11,6 +11,7 @@ pub(crate) mod notify;
 pub(crate) mod queries;
 pub(crate) mod recorded_tests;
 pub(crate) mod summary;
+mod tree;
 pub(crate) mod usage;
 pub(crate) mod watch;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use orange_config::clock;
 use orange_engine::Workflow;
+use orange_engine::delegation::ChildMerge;
 use orange_engine::event::Event;
 use orange_engine::input::{DecisionContext, Facts};
 use orange_engine::names::{Status, TaskId};
@@ -60,7 +61,23 @@ impl TaskDetails {
     /// Its parent and children, labelled.
     pub fn family(&self) -> Vec<(&'static str, String)> {
         let parent = self.stored.task.queueing.parent.as_ref();
-        let parent = parent.map(|parent| ("parent", parent.to_string()));
+        let queueing = &self.stored.task.queueing;
+        let parent = parent.map(|parent| match &queueing.parent_summary {
+            Some(summary) => ("parent", format!("{parent} ({})", summary.trim())),
+            None => ("parent", parent.to_string()),
+        });
+        let request = queueing.delegation.as_ref().map(|link| {
+            let start = link.start.as_ref();
+            let start = start.map(|it| format!("; its branch starts at {}", it.short()));
+            let note = link.harness_note.as_ref().map(|note| format!("; {note}"));
+            let text = format!(
+                "for request {} of a report{}{}",
+                link.index + 1,
+                start.unwrap_or_default(),
+                note.unwrap_or_default()
+            );
+            ("created", text)
+        });
         let children = (!self.children.is_empty()).then(|| {
             let is_ended =
                 |child: &&ScheduledTask| matches!(child.place, SchedulePlace::Ended { .. });
@@ -68,12 +85,21 @@ impl TaskDetails {
             let all = self.children.len();
             let children = self.children.iter();
             let children: Vec<String> = children
-                .map(|child| format!("{} in `{}`", child.task, child.status))
+                .map(|child| {
+                    let merge = self.stored.task.child_merges.get(&child.task);
+                    let merge = merge.map_or("", |merge| match merge {
+                        ChildMerge::Merged => ", merged",
+                        ChildMerge::Conflicts { .. } => ", not merged because of conflicts",
+                        ChildMerge::Prevented { .. } => ", not merged",
+                    });
+                    format!("{} in `{}`{merge}", child.task, child.status)
+                })
                 .collect();
             let text = format!("{ended} of {all} finished: {}", children.join(", "));
             ("children", text)
         });
-        parent.into_iter().chain(children).collect()
+        let parent = parent.into_iter().chain(request);
+        parent.chain(children).collect()
     }
 }
 

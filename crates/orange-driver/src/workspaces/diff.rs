@@ -21,9 +21,11 @@ impl Workspaces {
             Some(Trigger::Merged) => last_merge(&store, &task.id)?,
             _ => None,
         };
+        let delegation = task.queueing.delegation.as_ref();
         let request = DiffRequest {
             branch: &task.branch,
             default: &project.default_branch,
+            start: delegation.and_then(|it| it.start.as_ref()),
             merged: merged.as_ref().map(|(base, head)| (base, head)),
             stat: true,
             colour: false,
@@ -42,9 +44,11 @@ impl Workspaces {
         let workspace = store.workspace_of(&task.id)?;
         let (project, git) = self.repository_of(&task)?;
         let merged = last_merge(&store, &task.id)?;
+        let delegation = task.queueing.delegation.as_ref();
         let request = DiffRequest {
             branch: &task.branch,
             default: &project.default_branch,
+            start: delegation.and_then(|it| it.start.as_ref()),
             merged: merged.as_ref().map(|(base, head)| (base, head)),
             stat,
             colour,

@@ -221,11 +221,14 @@ fn check_out<'git>(
     workspace: &WorkspaceRecord,
     aside: &Path,
 ) -> Result<AcquiredWorkspace<'git>, Failure> {
+    let submitted = task.submission.as_ref().map(|it| &it.commit);
+    let delegation = task.queueing.delegation.as_ref();
     let acquire = AcquireRequest {
         slot: slot(workspace),
         task: &task.id,
         branch: &task.branch,
-        known_commit: task.submission.as_ref().map(|it| &it.commit),
+        // The branch of a child starts at its parent's commit.
+        known_commit: submitted.or(delegation.and_then(|it| it.start.as_ref())),
         default: Some(&project.default_branch),
         task_file: &project.task_file,
         excluded: &[],

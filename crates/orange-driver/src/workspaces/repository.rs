@@ -87,6 +87,7 @@ impl Workspaces {
         let (project, git) = self.repository_of(task)?;
         let branch = question.branch.unwrap_or(&task.branch);
         let submitted = task.submission.as_ref().map(|it| &it.commit);
+        let delegation = task.queueing.delegation.as_ref();
         let unknown = |what: &'static str, reason: String| DriverError::FactUnknown {
             task: task.id.clone(),
             what,
@@ -99,6 +100,7 @@ impl Workspaces {
             branch,
             default: &project.default_branch,
             task_file: &project.task_file,
+            start: delegation.and_then(|it| it.start.as_ref()),
             commit: question.head.or(submitted),
         };
         let Some(workspace) = store.workspace_of(&task.id)? else {

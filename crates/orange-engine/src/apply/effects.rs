@@ -97,6 +97,9 @@ pub(super) fn finish_effect(task: &mut Task, id: EffectId, outcome: &EffectOutco
                 add_child(task, child);
             }
         }
+        (Effect::MergeChildren { .. }, EffectOutcome::ChildrenMerged(merges)) => {
+            task.child_merges.extend(merges.clone());
+        }
         _ => {}
     }
 }

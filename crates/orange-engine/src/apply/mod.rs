@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 
 use crate::document::{SectionHash, SectionName};
 use crate::event::{Event, Fact, StatusChange, TaskCreation};
+use crate::evidence::Evidence;
 use crate::forge::reaction::ReactionRecord;
 use crate::input::Origin;
-use crate::names::{HarnessName, TaskId};
+use crate::names::{HarnessName, RunId, TaskId};
 use crate::role::Role;
 use crate::task::{
     LastError, Run, RunState, SectionRecord, StatusEntry, Task, TransitionMessage, Workspace,
@@ -83,22 +84,7 @@ pub fn fold(task: &mut Task, event: &Event) {
             role,
             evidence,
             ..
-        } => {
-            let headless = task.runs.get(role).is_some_and(|known| known.headless);
-            let run = Run {
-                id: run.clone(),
-                headless,
-                state: RunState::Ended {
-                    evidence: evidence.clone(),
-                },
-            };
-            task.runs.insert(role.clone(), run);
-            task.postponements = if evidence.is_temporary() {
-                task.postponements.saturating_add(1)
-            } else {
-                0
-            };
-        }
+        } => end_run(task, run, role, evidence),
         Fact::AgentCrashed { crash_count, .. } => {
             task.crash_count = *crash_count;
             task.crash_count_is_stale = false;
@@ -125,9 +111,7 @@ pub fn fold(task: &mut Task, event: &Event) {
         Fact::ChildEnded { child, status } => {
             task.children.insert(child.clone(), Some(status.clone()));
         }
-        Fact::ChildReopened { child } => {
-            task.children.insert(child.clone(), None);
-        }
+        Fact::ChildReopened { child } => reopen_child(task, child),
         Fact::PullRequestLinked { link } => task.pull_request = Some(link.clone()),
         Fact::PullRequestReaction {
             fingerprint,
@@ -246,12 +230,36 @@ pub(crate) fn task_from_creation(creation: &TaskCreation, event: &Event) -> Task
         reactions: ReactionRecord::default(),
         report: None,
         children: BTreeMap::new(),
+        child_merges: BTreeMap::new(),
         pending: Vec::new(),
         unfinished_plan: Some(event.version),
         attention: Vec::new(),
         messages: Vec::new(),
         is_deleted: false,
     }
+}
+
+fn end_run(task: &mut Task, run: &RunId, role: &Role, evidence: &Evidence) {
+    let headless = task.runs.get(role).is_some_and(|known| known.headless);
+    let run = Run {
+        id: run.clone(),
+        headless,
+        state: RunState::Ended {
+            evidence: evidence.clone(),
+        },
+    };
+    task.runs.insert(role.clone(), run);
+    task.postponements = if evidence.is_temporary() {
+        task.postponements.saturating_add(1)
+    } else {
+        0
+    };
+}
+
+/// A child begins again; its branch is looked at again when it ends.
+fn reopen_child(task: &mut Task, child: &TaskId) {
+    task.child_merges.remove(child);
+    task.children.insert(child.clone(), None);
 }
 
 fn add_child(task: &mut Task, child: &TaskId) {

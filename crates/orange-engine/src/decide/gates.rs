@@ -190,6 +190,8 @@ fn read_report(field: ReportField, report: &Report) -> Vec<String> {
         ReportField::Blockers => report.blockers.clone(),
         ReportField::FilesChanged => report.files_changed.clone(),
         ReportField::NeedsHelp => vec![report.needs_help.to_string()],
+        // None of these is created.
+        ReportField::Delegations if report.refused_delegations.is_some() => Vec::new(),
         ReportField::Delegations => {
             let children = report.delegations.iter();
             children.map(|child| child.title.clone()).collect()

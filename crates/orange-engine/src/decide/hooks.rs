@@ -5,13 +5,17 @@ use std::fmt::Write as _;
 use super::plan_builder::PlanBuilder;
 use super::respawn;
 use super::transition::change_fields;
+use crate::delegation::ChildMerge;
 use crate::effect::{CreatePr, Effect, Kill, KillScope, NotifyRole, Spawn};
 use crate::language::hooks::{Action, HarnessChoice, Hook, SpawnHook};
 use crate::language::prompt::Prompt;
 use crate::language::workflow::{Change, NewValue};
-use crate::names::{CommitId, FieldName, HarnessName, RunId};
+use crate::names::{CommitId, FieldName, HarnessName, RunId, TaskId};
 use crate::role::Role;
 use crate::task::{PendingState, Task, TransitionMessage, Workspace};
+
+/// How many conflicting files a prompt names for each child.
+const MAX_FILES_SHOWN: usize = 30;
 
 /// What hooks need to know in addition to the task.
 pub(super) struct Context<'a> {
@@ -166,7 +170,19 @@ fn effect(steps: &mut PlanBuilder<'_>, hook: &Hook, context: &Context<'_>) -> Op
                 .map(|report| report.delegations.clone())
                 .unwrap_or_default(),
         },
+        Action::MergeChildren => Effect::MergeChildren {
+            children: unmerged_children(&steps.task)?,
+        },
     })
+}
+
+/// The children that have ended and whose branches were not looked at; `None` if there are none.
+fn unmerged_children(task: &Task) -> Option<Vec<TaskId>> {
+    let ended = task.children.iter().filter(|(_, end)| end.is_some());
+    let ended = ended.map(|(child, _)| child);
+    let unmerged = ended.filter(|child| !task.child_merges.contains_key(*child));
+    let unmerged: Vec<TaskId> = unmerged.cloned().collect();
+    (!unmerged.is_empty()).then_some(unmerged)
 }
 
 /// Whether an effect of these hooks is about a commit.
@@ -308,10 +324,13 @@ pub(super) fn instructions(prompt: &Prompt, steps: &PlanBuilder<'_>, message: &s
         && !is_named("parent")
     {
         begin_paragraph(&mut text);
+        let summary = task.queueing.parent_summary.as_deref();
+        let summary = summary.map(str::trim).filter(|summary| !summary.is_empty());
+        let about = summary.map_or(String::new(), |summary| format!(" ({summary})"));
         let _ = writeln!(
             text,
-            "This task is part of task {parent}. To see what that is about, run: orange task \
-             show {parent}"
+            "This task is part of task {parent}{about}. To see what that is about, run: orange \
+             task show {parent}"
         );
     }
     if !task.children.is_empty() && !is_named("children") {
@@ -321,6 +340,43 @@ pub(super) fn instructions(prompt: &Prompt, steps: &PlanBuilder<'_>, message: &s
             "Child tasks of this task: {}. To see what each did, run: orange task show ID",
             children(task)
         );
+    }
+    for sentence in unmerged_branches(task) {
+        begin_paragraph(&mut text);
+        let _ = writeln!(text, "{sentence}");
+    }
+    text
+}
+
+/// A sentence for each child whose branch could not be merged.
+fn unmerged_branches(task: &Task) -> Vec<String> {
+    let merges = task.child_merges.iter();
+    let sentences = merges.filter_map(|(child, merge)| {
+        let (branch, why) = match merge {
+            ChildMerge::Merged => return None,
+            ChildMerge::Conflicts { branch, files } => (
+                branch,
+                format!("both branches changed {}", list_files(files)),
+            ),
+            ChildMerge::Prevented { branch, reason } => (branch, reason.clone()),
+        };
+        Some(format!(
+            "The branch {branch} of child task {child} is not merged into {own}: {why}. Its work \
+             is complete on {branch}. Merge it with: git merge {branch}. If that was done in an \
+             earlier attempt, there is nothing to do.",
+            own = task.branch
+        ))
+    });
+    sentences.collect()
+}
+
+/// The names of the first files, and the number of the others.
+fn list_files(files: &[String]) -> String {
+    let shown = files.iter().take(MAX_FILES_SHOWN).map(String::as_str);
+    let mut text = shown.collect::<Vec<_>>().join(", ");
+    let others = files.len().saturating_sub(MAX_FILES_SHOWN);
+    if others > 0 {
+        let _ = write!(text, " and {others} more");
     }
     text
 }
@@ -334,7 +390,11 @@ fn begin_paragraph(text: &mut String) {
 /// The child tasks and how each ended, such as `k3f9 (done), x1x1 (not finished)`.
 fn children(task: &Task) -> String {
     let children = task.children.iter().map(|(child, end)| match end {
-        Some(status) => format!("{child} ({status})"),
+        Some(status) => match task.child_merges.get(child) {
+            Some(ChildMerge::Merged) => format!("{child} ({status}, merged)"),
+            Some(_) => format!("{child} ({status}, not merged)"),
+            None => format!("{child} ({status})"),
+        },
         None => format!("{child} (not finished)"),
     });
     children.collect::<Vec<_>>().join(", ")

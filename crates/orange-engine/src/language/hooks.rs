@@ -105,6 +105,8 @@ pub enum Action {
     Route,
     /// Creates the child tasks that the report requests.
     CreateChildren,
+    /// Merges the branches of children that are done into the task's branch.
+    MergeChildren,
 }
 
 /// How an agent is started.
@@ -208,6 +210,7 @@ impl Action {
             Action::RunCommand { .. } => "run_command",
             Action::Route => "route",
             Action::CreateChildren => "create_children",
+            Action::MergeChildren => "merge_children",
         }
     }
 

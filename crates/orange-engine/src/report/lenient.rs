@@ -178,6 +178,7 @@ fn delegation(child: LenientValue) -> Option<Delegation> {
             "title" => found.title = value.text().unwrap_or_default(),
             "body" => found.body = value.text().unwrap_or_default(),
             "labels" => found.labels = value.items(),
+            "after" => found.after = value.items(),
             "suggested_agent" => {
                 let name = value.text();
                 found.suggested_agent = name.map(|name| HarnessName::new(name.trim()));

@@ -1,5 +1,6 @@
 //! The JSON report of a headless run, and its outcome.
 
+mod delegations;
 pub(crate) mod lenient;
 
 use std::fmt;
@@ -7,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::names::HarnessName;
+pub use delegations::{MAX_DELEGATIONS, MAX_DEPTH, creation_order, predecessors};
 
 /// What a headless run reports about its work; every field may be missing, `null` or of another
 /// type.
@@ -48,6 +50,12 @@ pub struct Report {
         deserialize_with = "lenient::optional_text"
     )]
     pub unreadable: Option<String>,
+    /// Why the requested child tasks are refused; if set, none of them is created.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::optional_text"
+    )]
+    pub refused_delegations: Option<String>,
 }
 
 /// A child task that a report requests.
@@ -71,6 +79,12 @@ pub struct Delegation {
         deserialize_with = "lenient::harness"
     )]
     pub suggested_agent: Option<HarnessName>,
+    /// The indexes of the delegations that must be done first.
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::texts"
+    )]
+    pub after: Vec<String>,
 }
 
 /// The outcome of a report, whatever it claims.
@@ -140,6 +154,15 @@ impl Report {
         }
     }
 
+    /// The report as it is recorded for a task with this many ancestors: it says why requests for
+    /// child tasks are refused. What a run itself writes about that does not count.
+    pub(crate) fn with_checked_delegations(&self, ancestors: u32) -> Report {
+        Report {
+            refused_delegations: delegations::find_problem(&self.delegations, ancestors),
+            ..self.clone()
+        }
+    }
+
     /// The JSON object in a run's output, without a byte order mark or a code fence around it; else
     /// why there is none.
     pub fn find_object(output: &[u8]) -> Result<&str, String> {
@@ -159,6 +182,7 @@ impl Report {
     pub fn outcome(&self) -> Outcome {
         match self.claim().as_deref() {
             _ if self.needs_help || self.unreadable.is_some() => Outcome::NeedsReview,
+            _ if self.refused_delegations.is_some() => Outcome::NeedsReview,
             Some("done") if self.files_changed.is_empty() && !self.remaining.is_empty() => {
                 Outcome::Unfinished
             }
@@ -210,6 +234,9 @@ impl Report {
     fn unreadable_reason(&self) -> Option<String> {
         if let Some(why) = &self.unreadable {
             return Some(format!("the report could not be read: {}", one_line(why)));
+        }
+        if let Some(why) = &self.refused_delegations {
+            return Some(format!("the requested child tasks are refused: {why}"));
         }
         match self.claim().as_deref() {
             None => Some(String::from("the report has no status")),

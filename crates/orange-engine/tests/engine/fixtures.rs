@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use orange_engine::apply::origin;
 use orange_engine::decision::Decision;
+use orange_engine::delegation::ChildMerge;
 use orange_engine::document::Document;
 use orange_engine::effect::{Effect, EffectOutcome};
 use orange_engine::event::{Event, Fact, StatusChange};
@@ -334,6 +335,10 @@ impl<'a> World<'a> {
             Effect::CreateChildren { delegations } => {
                 let children = (0..delegations.len()).map(|n| TaskId::new(format!("child{n}")));
                 EffectOutcome::Children(children.collect())
+            }
+            Effect::MergeChildren { children } => {
+                let merged = children.iter().map(|it| (it.clone(), ChildMerge::Merged));
+                EffectOutcome::ChildrenMerged(merged.collect())
             }
             _ => EffectOutcome::Done,
         }

@@ -52,6 +52,8 @@ pub struct TaskRow {
     pub runs: BTreeMap<Role, Run>,
     /// The subtasks it waits for; zero where it does not wait.
     pub children: ChildCount,
+    /// The task that it is a part of.
+    pub parent: Option<TaskId>,
 }
 
 /// How many subtasks a task has.
@@ -89,6 +91,7 @@ impl TaskRow {
             attention: Vec::new(),
             runs: BTreeMap::new(),
             children: ChildCount::default(),
+            parent: task.queueing.parent.clone(),
         }
     }
 
@@ -159,7 +162,8 @@ impl Store {
         let status = filter.status.as_ref().map(Status::as_str);
         // An index on these few columns would cost each commit more than it saves a list.
         let sql = "SELECT task, project, status, workflow_hash, branch, summary, round,
-                   entered_at, attention, runs FROM task_rows
+                   entered_at, attention, runs, '',
+                   (SELECT parent FROM tasks WHERE tasks.id = task_rows.task) FROM task_rows
                    WHERE (?1 IS NULL OR project = ?1) AND (?2 IS NULL OR status = ?2)";
         let mut statement = snapshot.prepare(sql).map_err(attempt())?;
         let mut found = statement
@@ -202,7 +206,7 @@ impl Store {
         let snapshot = snapshot.map_err(attempt())?;
         let last = self.sequence()?;
         let sql = "SELECT tasks.id, task_rows.project, task_rows.status, task_rows.workflow_hash,
-                   branch, summary, round, entered_at, attention, runs, task_rows.task
+                   branch, summary, round, entered_at, attention, runs, task_rows.task, tasks.parent
                    FROM tasks LEFT JOIN task_rows ON task_rows.task = tasks.id
                    WHERE tasks.sequence > ?1";
         let mut statement = snapshot.prepare(sql).map_err(attempt())?;
@@ -258,6 +262,9 @@ fn read(row: &Row<'_>, project: ProjectName, status: KnownStatus) -> rusqlite::R
         attention,
         runs,
         children: ChildCount::default(),
+        parent: Some(text(row, 11))
+            .filter(|id| !id.is_empty())
+            .map(TaskId::new),
     })
 }
 

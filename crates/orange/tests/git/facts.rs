@@ -17,6 +17,7 @@ fn facts(repo: &RepoFixture, git: &Git, branch: &str) -> Vec<GitCondition> {
         branch: &BranchName::new(branch),
         default: &BranchName::new("main"),
         task_file: "TASK.md",
+        start: None,
         commit: None,
     };
     let facts = worktree.facts(&ask).unwrap();

@@ -184,6 +184,7 @@ fn no_planted_program_runs_during_merge_diff_and_push() {
         let ask = DiffRequest {
             branch: &BranchName::new("fix"),
             default: &BranchName::new("main"),
+            start: None,
             merged: None,
             stat: false,
             colour: false,

@@ -21,6 +21,7 @@ fn diff(git: &Git, repo: &RepoFixture) -> Result<BranchDiff, GitError> {
     git.worktree(&repo.slot()).unwrap().diff(&DiffRequest {
         branch: &BranchName::new("fix"),
         default: &BranchName::new("main"),
+        start: None,
         merged: None,
         stat: false,
         colour: false,

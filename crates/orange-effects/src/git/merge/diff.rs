@@ -28,6 +28,8 @@ pub struct DiffRequest<'a> {
     /// The task's branch.
     pub branch: &'a BranchName,
     pub default: &'a BranchName,
+    /// The commit at which the branch started, if that is not in the default branch.
+    pub start: Option<&'a CommitId>,
     /// The commits of the default branch and of the task's branch at the last merge.
     pub merged: Option<(&'a CommitId, &'a CommitId)>,
     /// Whether to show only the diffstat.
@@ -136,6 +138,14 @@ impl Git {
     ) -> Result<CommitId, GitError> {
         let default = self.base(request.default)?.commit;
         let found = self.merge_base(&default, head)?;
+        // The work of its parent is not its own, until the default branch contains that work.
+        if let Some(start) = request.start
+            && self.has_commit(start)?
+            && self.contains(head, start)?
+            && !self.contains(&default, start)?
+        {
+            return Ok(start.clone());
+        }
         match request.merged {
             Some((base, _)) if found.as_ref() == Some(head) => {
                 Ok(self.merge_base(base, head)?.unwrap_or_else(|| base.clone()))

@@ -28,7 +28,7 @@ pub struct AcquireRequest<'a> {
     pub task: &'a TaskId,
     /// The task's branch; see [`crate::git::default_task_branch`] when the user named none.
     pub branch: &'a BranchName,
-    /// The commit at which a branch that is gone is created again, if git still has the commit.
+    /// The commit at which a branch that does not exist is created, if git has the commit.
     pub known_commit: Option<&'a CommitId>,
     /// The default branch, if configured.
     pub default: Option<&'a BranchName>,

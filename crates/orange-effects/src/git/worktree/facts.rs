@@ -19,6 +19,8 @@ pub struct FactsRequest<'a> {
     pub default: &'a BranchName,
     /// The name of the task's file.
     pub task_file: &'a str,
+    /// The commit at which the branch started, if that is not in the default branch.
+    pub start: Option<&'a CommitId>,
     /// A commit whose relation to the branch is also requested.
     pub commit: Option<&'a CommitId>,
 }
@@ -170,7 +172,14 @@ impl Git {
         if unclean == UncommittedWork::default() {
             met_conditions.push(GitCondition::Clean);
         }
-        if self.has_commits_between(start, &head, None)? {
+        let has_own_commits = match request.start {
+            // The commits of its parent are not its own.
+            Some(start) if self.has_commit(start)? => {
+                self.has_commits_between(start, &head, None)?
+            }
+            _ => true,
+        };
+        if has_own_commits && self.has_commits_between(start, &head, None)? {
             met_conditions.push(GitCondition::CommitsAhead);
         }
         if request.branch != request.default {

@@ -21,6 +21,7 @@ pub(super) fn receive(
     if live_role(steps, run).is_none() || has_ended(steps) {
         return Ok(());
     }
+    let report = &report.with_checked_delegations(steps.task.queueing.ancestors());
     steps.import_for_observation(&Role::Engine);
     steps.record(Fact::ReportReceived {
         run: run.clone(),

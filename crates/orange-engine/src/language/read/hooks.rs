@@ -29,7 +29,7 @@ const STRATEGIES: [(&str, MergeStrategy); 4] = [
 /// The hooks of earlier versions; a task whose pinned text has one continues without it.
 const REMOVED: [&str; 3] = ["comment_issue", "label_issue", "close_issue"];
 
-const ACTIONS: [&str; 22] = [
+const ACTIONS: [&str; 23] = [
     "acquire_workspace",
     "release_workspace",
     "spawn_agent",
@@ -52,6 +52,7 @@ const ACTIONS: [&str; 22] = [
     "run_command",
     "route",
     "create_children",
+    "merge_children",
 ];
 
 impl Reader<'_> {
@@ -184,7 +185,8 @@ impl Reader<'_> {
                 }
             }
             "route" => Action::Route,
-            _ => Action::CreateChildren,
+            "create_children" => Action::CreateChildren,
+            _ => Action::MergeChildren,
         })
     }
 

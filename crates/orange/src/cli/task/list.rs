@@ -63,6 +63,9 @@ pub struct Args {
     /// List deleted tasks instead; `orange task delete --undo` restores one.
     #[arg(long, conflicts_with_all = ["status", "all_statuses", "cost"])]
     pub deleted: bool,
+    /// List child tasks below their parents.
+    #[arg(long)]
+    pub tree: bool,
     /// Show tokens, cost and run time, as the agents report them.
     #[arg(long)]
     pub cost: bool,
@@ -92,6 +95,12 @@ struct TaskBody<'a> {
     /// What its agents report that they are doing.
     activity: ActivityState,
     attention: &'a [String],
+    /// The task that it is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<&'a str>,
+    /// How many listed ancestors it has, with `--tree`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    depth: Option<usize>,
     /// What was last seen of its pull request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pull_request: Option<&'a PullRequestSnapshot>,
@@ -111,7 +120,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             .project_here(name.as_ref())?
             .map(|it| it.name)
     };
-    let overview = if args.deleted {
+    let mut overview = if args.deleted {
         driver.views.deleted(project.as_ref())?
     } else {
         driver.views.list(&ListFilter {
@@ -128,6 +137,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             return Err(DriverError::NoSuchStatus { status, statuses }.into());
         }
     }
+    let depths = if args.tree {
+        Some(overview.order_as_tree())
+    } else {
+        None
+    };
     let usages = if args.cost {
         Some(driver.views.usage(&overview.tasks)?)
     } else {
@@ -150,6 +164,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
                 .iter()
                 .map(|row| TaskBody {
                     pull_request: requests.get(&row.id),
+                    depth: depths.as_ref().and_then(|it| it.get(&row.id).copied()),
                     ..task_body(row, &overview, usages.as_ref())
                 })
                 .collect(),
@@ -165,8 +180,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         wide += PROJECT_WIDTH;
     }
     let is_narrow = output.answer_width().is_some_and(|width| width < wide);
-    let (usages, in_one_project) = (usages.as_ref(), project.is_some());
-    let grid = grid(&overview, usages, &requests, in_one_project, is_narrow);
+    let columns = Columns {
+        usages: usages.as_ref(),
+        requests: &requests,
+        depths: depths.unwrap_or_default(),
+        in_one_project: project.is_some(),
+        is_narrow,
+    };
+    let grid = grid(&overview, &columns);
     if overview.tasks.is_empty() {
         let width = output.narration_width();
         output.narrate(&empty_text(project.as_ref(), args, width));
@@ -201,6 +222,8 @@ fn task_body<'a>(row: &'a TaskRow, overview: &Overview, usages: Option<&Usages>)
             AgentState::Dead => "dead",
         },
         attention: &row.attention,
+        parent: row.parent.as_ref().map(TaskId::as_str),
+        depth: None,
         pull_request: None,
     }
 }
@@ -224,13 +247,32 @@ fn request_cell(seen: Option<&PullRequestSnapshot>) -> (Style, Cow<'static, str>
     (style, Cow::from(format!("#{} {word}", seen.number)))
 }
 
-fn grid<'a>(
-    overview: &'a Overview,
-    usages: Option<&Usages>,
-    requests: &BTreeMap<TaskId, PullRequestSnapshot>,
+/// What the columns show beside the rows themselves.
+struct Columns<'a> {
+    usages: Option<&'a Usages>,
+    requests: &'a BTreeMap<TaskId, PullRequestSnapshot>,
+    /// How deep each task stands in the tree; empty without `--tree`.
+    depths: BTreeMap<TaskId, usize>,
     in_one_project: bool,
     is_narrow: bool,
-) -> Grid<'a, 14> {
+}
+
+/// The id of a task, indented below its parent.
+fn id_cell<'a>(row: &'a TaskRow, depths: &BTreeMap<TaskId, usize>) -> Cow<'a, str> {
+    match depths.get(&row.id) {
+        None | Some(0) => Cow::from(row.id.as_str()),
+        Some(depth) => Cow::from(format!("{}└ {}", "  ".repeat(depth - 1), row.id)),
+    }
+}
+
+fn grid<'a>(overview: &'a Overview, columns: &Columns<'_>) -> Grid<'a, 14> {
+    let Columns {
+        usages,
+        requests,
+        depths,
+        in_one_project,
+        is_narrow,
+    } = columns;
     let now = clock::now();
     let (column, number) = (Column::text, Column::number);
     let mut grid = Grid::new([
@@ -255,13 +297,13 @@ fn grid<'a>(
             [reason] => Cow::from(reason.as_str()),
             reasons => Cow::from(reasons.join("; ")),
         };
-        let project = if in_one_project {
+        let project = if *in_one_project {
             ""
         } else {
             row.project.as_str()
         };
-        let branch = if is_narrow { "" } else { row.branch.as_str() };
-        let (summary, attention) = if is_narrow && !reasons.is_empty() {
+        let branch = if *is_narrow { "" } else { row.branch.as_str() };
+        let (summary, attention) = if *is_narrow && !reasons.is_empty() {
             let reason = Cow::from(format!("! {reasons}"));
             ((Style::Bad, reason), Cow::from(""))
         } else {
@@ -274,7 +316,7 @@ fn grid<'a>(
         };
         grid.push([
             sign(overview.agent(row)),
-            (Style::Bold, Cow::from(row.id.as_str())),
+            (Style::Bold, id_cell(row, depths)),
             (status_style(row), Cow::from(row.status_text())),
             activity_cell(overview.activity_state(row)),
             (Style::Plain, round(row.round)),

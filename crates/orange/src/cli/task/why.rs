@@ -2,11 +2,13 @@
 
 use orange_config::Environment;
 use orange_driver::{Explanation, Observation, Outlook, RunObservation, TaskDetails};
+use orange_engine::delegation::{ChildMerge, DelegationLink};
 use orange_engine::names::TaskId;
 use orange_engine::next_step::NextStep;
 use orange_engine::refusal::{Blocker, GateFailure};
 use orange_engine::role::Role;
 use orange_engine::routing::{Choice, Route};
+use orange_engine::schedule::SchedulePlace;
 use orange_engine::task::{Run, RunState};
 use orange_engine::wording::actor;
 use serde::Serialize;
@@ -45,6 +47,8 @@ struct Body<'a> {
     why: Option<&'a Explanation>,
     /// Why it has its harness; `null` until that is decided.
     route: Option<&'a Route>,
+    /// Its parent and children.
+    family: Family<'a>,
     /// What its start waits for, if it is queued.
     waits: Vec<WaitBody<'a>>,
     agents: Vec<Value>,
@@ -56,6 +60,23 @@ struct Body<'a> {
     /// Whether effects are due and no process performs them; `orange task retry` performs them.
     unperformed: bool,
     undelivered: Vec<Value>,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Family<'a> {
+    parent: Option<&'a str>,
+    /// The request of the parent's report that it was created for.
+    delegation: Option<&'a DelegationLink>,
+    children: Vec<ChildBody<'a>>,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct ChildBody<'a> {
+    task: &'a str,
+    status: &'a str,
+    ended: bool,
+    /// What became of its branch.
+    merge: Option<&'a ChildMerge>,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
@@ -102,6 +123,7 @@ fn body<'a>(
         status: task.status.as_str(),
         why,
         route: task.routing.route.as_ref(),
+        family: family(details),
         waits: wait_bodies(&details.waits),
         agents: agents.collect(),
         activities: activity_bodies(&details.activities),
@@ -111,6 +133,21 @@ fn body<'a>(
         unperformed: details.is_unperformed,
         undelivered: undelivered.collect(),
     })
+}
+
+fn family(details: &TaskDetails) -> Family<'_> {
+    let task = &details.stored.task;
+    let children = details.children.iter().map(|child| ChildBody {
+        task: child.task.as_str(),
+        status: child.status.as_str(),
+        ended: matches!(child.place, SchedulePlace::Ended { .. }),
+        merge: task.child_merges.get(&child.task),
+    });
+    Family {
+        parent: task.queueing.parent.as_ref().map(TaskId::as_str),
+        delegation: task.queueing.delegation.as_ref(),
+        children: children.collect(),
+    }
 }
 
 fn text(

@@ -1,5 +1,6 @@
 //! The dashboard without a terminal: keys, messages and views.
 
+mod children;
 mod demo;
 mod diff;
 mod drafts;

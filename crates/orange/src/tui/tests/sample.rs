@@ -50,6 +50,7 @@ pub fn row(id: &str, status: &str, kind: Kind, summary: &str) -> TaskRow {
         attention: Vec::new(),
         runs: BTreeMap::new(),
         children: ChildCount::default(),
+        parent: None,
     }
 }
 

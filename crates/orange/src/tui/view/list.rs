@@ -24,6 +24,9 @@ const WIDE_FOR_USAGE: u16 = 90;
 /// Marks a task that the next action is for.
 const MARK: &str = "*";
 
+/// Stands before the parent of a child task.
+const CHILD: &str = "↳";
+
 /// The width of each column; 0 if there is no room for it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Widths {
@@ -205,8 +208,12 @@ fn summary(
         }
         None => needs(entry).map(|needs| (Tone::Warn, needs)),
     };
+    let text = match &entry.row.parent {
+        Some(parent) => format!("{CHILD} {parent} {}", entry.summary()),
+        None => entry.summary().to_owned(),
+    };
     let Some((tone, note)) = note.filter(|_| width >= 20) else {
-        put(buffer, (x, y), width, entry.summary(), style(Tone::Plain));
+        put(buffer, (x, y), width, &text, style(Tone::Plain));
         return;
     };
     // A reason for attention matters more than the summary, so it may take more room.
@@ -219,7 +226,7 @@ fn summary(
         .unwrap_or(u16::MAX)
         .min(maximum);
     let left = width - note_width - 2;
-    put(buffer, (x, y), left, entry.summary(), style(Tone::Plain));
+    put(buffer, (x, y), left, &text, style(Tone::Plain));
     put(
         buffer,
         (x + width - note_width, y),

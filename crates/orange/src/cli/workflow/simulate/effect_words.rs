@@ -47,6 +47,10 @@ pub fn describe_effect(effect: &Effect, alive: &mut BTreeSet<Role>) -> String {
         Effect::CreateChildren { delegations } => {
             format!("creates {}", count_noun(delegations.len(), "child task"))
         }
+        Effect::MergeChildren { children } => {
+            let branches = count_noun(children.len(), "child task");
+            format!("merges the work of {branches} into the branch")
+        }
         Effect::WriteIssue => "does nothing".to_owned(),
     }
 }
