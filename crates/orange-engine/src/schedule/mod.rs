@@ -12,6 +12,7 @@ mod wait;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::budget::Budget;
 use crate::names::{HarnessName, ProjectName, Status, TaskId};
 use crate::parking::Parking;
 use crate::time::Timestamp;
@@ -22,7 +23,7 @@ pub use scheduled_task::{QueueEntry, SchedulePlace, ScheduledTask, Starter};
 pub use wait::Wait;
 
 /// What holds back starts: how many agents or tasks there may be at once (no limit where absent),
-/// and reasons to start nothing at all: parked harnesses and a full disk.
+/// and reasons to start nothing at all: parked harnesses, a full disk and a used-up budget.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Agents across all projects.
@@ -39,6 +40,8 @@ pub struct Limits {
     pub parked: Vec<Parking>,
     /// Set if the worktrees' disk has too little space for another start.
     pub full_disk: Option<FullDisk>,
+    /// Limits in tokens and money, and what was used of them.
+    pub budget: Budget,
 }
 
 /// A disk with less free space than a start needs, in bytes.

@@ -64,11 +64,13 @@ impl<'a> Tally<'a> {
             pools,
             parked,
             full_disk,
+            budget,
         } = self.limits;
         let parked = parked.iter().filter(|it| it.harness == task.harness);
         let parked = parked.map(|parking| Wait::Parked(parking.clone()));
         let mut waits: Vec<Wait> = parked.collect();
         waits.extend(full_disk.map(|FullDisk { free, needed }| Wait::Disk { free, needed }));
+        waits.extend(Wait::from_budget(budget, &task.start()));
         if let Some(limit) = *all
             && let Some(held_by) = self.limit_holders(limit, agents)
         {

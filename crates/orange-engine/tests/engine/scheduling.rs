@@ -31,6 +31,8 @@ fn waiting_task(number: usize) -> ScheduledTask {
         task: id(number),
         project: ProjectName::new("app"),
         harness: HarnessName::new("claude"),
+        model: None,
+        job: None,
         status: status("pending"),
         place: SchedulePlace::Queued(QueueEntry {
             is_requeued: false,
