@@ -77,12 +77,14 @@ impl Views {
         });
         let items = limits.filter_map(|it| Item::from_limit(it.limit.as_ref()?, &day));
         let mut items: Vec<Item> = items.collect();
-        let waiting = standings.iter().filter(|it| {
-            is_ready(it) && project.is_none_or(|project| it.project == *project)
-        });
+        let waiting = standings
+            .iter()
+            .filter(|it| is_ready(it) && project.is_none_or(|project| it.project == *project));
         for standing in waiting {
             let waits = Wait::from_budget(&budget, &standing.start());
-            let unpriced = waits.iter().filter(|it| matches!(it, Wait::Unpriced { .. }));
+            let unpriced = waits
+                .iter()
+                .filter(|it| matches!(it, Wait::Unpriced { .. }));
             items.extend(unpriced.map(|wait| Item::from_unpriced(&standing.task, wait, &day)));
         }
         Ok(items)
@@ -99,7 +101,7 @@ fn open_tasks(store: &Store) -> Result<BTreeSet<TaskId>, DriverError> {
         project: None,
         status: None,
         without_ended: true,
-        extra_tasks: Vec::new(),
+        extra_tasks: BTreeSet::new(),
     })?;
     Ok(listed.rows.into_iter().map(|row| row.id).collect())
 }
