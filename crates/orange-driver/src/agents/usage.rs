@@ -2,9 +2,7 @@
 //!
 //! A transcript can be large and may be deleted by its agent, so what was counted is kept in the
 //! run's directory, with the position to continue from. The record is written when an agent ends a
-//! turn and when a run ends. Views continue from there and write nothing. For budgets, the database
-//! has the sums: a run that has ended is counted before its end is recorded, so that no start
-//! overtakes its cost.
+//! turn and when a run ends. Views continue from there and write nothing.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
@@ -16,13 +14,11 @@ use orange_config::{
 };
 use orange_effects::private_file;
 use orange_effects::transcript::open_transcript;
-use orange_engine::budget::{RunCost, cost_of_run};
 use orange_engine::effect::Spawn;
 use orange_engine::names::{HarnessName, ProjectName, RunId, TaskId};
-use orange_engine::role::Role;
 use orange_engine::time::Timestamp;
-use orange_engine::usage::{Cost, RunUsage, TokenCount, Usage};
-use orange_store::{RunRecord, RunSpend, Store, TaskFilter};
+use orange_engine::usage::{Cost, RunUsage, Usage};
+use orange_store::{RunRecord, Store};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -219,76 +215,6 @@ impl Agents {
         self.log_usage_failure(task, run, recorded);
     }
 
-    /// Counts for budgets what the running agents had used at the end of their last turns. Does
-    /// nothing without a budget.
-    pub(crate) fn record_live_spend(&self) -> Result<(), DriverError> {
-        let mut store = self.context.store()?;
-        if self.steps.limits(&Role::Engine)?.budget.is_empty() {
-            return Ok(());
-        }
-        for standing in store.standings()? {
-            if standing.agents.is_empty() {
-                continue;
-            }
-            let runs = store.runs(&standing.task)?;
-            for run in runs.iter().filter(|it| it.ended_at.is_none()) {
-                let directory =
-                    self.context
-                        .run_directory(&standing.project, &standing.task, &run.id)?;
-                if let Some(record) = UsageRecord::load(&directory) {
-                    self.record_spend(&mut store, run, &record.usage(), clock::now())?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Counts the runs of all tasks again, after the database was rebuilt.
-    pub(crate) fn restore_spend(&self, store: &mut Store) -> Result<(), DriverError> {
-        for summary in store.list(&TaskFilter::default())?.tasks {
-            let task = summary.task;
-            for run in store.runs(&task.id)? {
-                let directory = self
-                    .context
-                    .run_directory(&task.project, &task.id, &run.id)?;
-                if let Some(record) = UsageRecord::load(&directory) {
-                    let at = run.ended_at.unwrap_or(record.since);
-                    self.record_spend(store, &run, &record.usage(), at)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Counts for budgets what a run has used so far. A run that has not ended and has not reported
-    /// anything is not counted yet.
-    fn record_spend(
-        &self,
-        store: &mut Store,
-        run: &RunRecord,
-        usage: &RunUsage,
-        at: Timestamp,
-    ) -> Result<(), DriverError> {
-        let task = store.require(&run.task)?.task;
-        // The task's model is for the agents of its harness.
-        let model = task.agent_settings.model;
-        let model = model.filter(|_| task.harness == run.harness);
-        let cost = cost_of_run(usage, model.as_deref(), &orange_config::prices());
-        if cost == RunCost::Unknown && run.ended_at.is_none() {
-            return Ok(());
-        }
-        store.record_spend(&RunSpend {
-            task: run.task.clone(),
-            run: run.id.clone(),
-            harness: run.harness.clone(),
-            model,
-            tokens: usage.tokens().map(TokenCount::total),
-            cost,
-            at,
-        })?;
-        Ok(())
-    }
-
     /// Like `record_usage`, for a run that has ended and may have printed what it used.
     pub(crate) fn record_usage_of_ended(&self, store: &Store, task: &TaskId, run: &RunId) {
         // Views count what could not be recorded here.
@@ -305,24 +231,17 @@ impl Agents {
         }
     }
 
-    fn record_spend_of_ended(
+    /// What was counted for a run when its agent last ended a turn, and since when; `None` if
+    /// nothing was.
+    pub(super) fn counted_usage(
         &self,
         project: &ProjectName,
-        run: &RunRecord,
-    ) -> Result<(), DriverError> {
-        // A run that was never prepared has used nothing.
-        if run.setup.is_none() {
-            return Ok(());
-        }
-        let directory = self.context.run_directory(project, &run.task, &run.id)?;
+        task: &TaskId,
+        run: &RunId,
+    ) -> Result<Option<(RunUsage, Timestamp)>, DriverError> {
+        let directory = self.context.run_directory(project, task, run)?;
         let record = UsageRecord::load(&directory);
-        let usage = record.map(|it| it.usage()).unwrap_or_default();
-        let ended = RunRecord {
-            ended_at: Some(run.ended_at.unwrap_or_else(clock::now)),
-            ..run.clone()
-        };
-        let mut store = self.context.store()?;
-        self.record_spend(&mut store, &ended, &usage, clock::now())
+        Ok(record.map(|it| (it.usage(), it.since)))
     }
 
     fn log_usage_failure(&self, task: &TaskId, run: &RunId, recorded: io::Result<()>) {
