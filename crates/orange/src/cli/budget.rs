@@ -2,7 +2,7 @@
 
 use orange_config::Environment;
 use orange_driver::BudgetReport;
-use orange_engine::budget::{Amount, Level, Limit, Scope, ScopeUse};
+use orange_engine::budget::{Amount, Level, Limit, LimitState, Scope, ScopeUse};
 use serde::Serialize;
 
 use super::request::requests::driver;
@@ -70,26 +70,27 @@ pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error
     }
     let columns = [
         ("BUDGET", Alignment::Left),
+        ("STATE", Alignment::Left),
         ("USED", Alignment::Right),
-        ("LIMIT", Alignment::Right),
         ("LEFT", Alignment::Right),
     ];
-    let mut table = Table::new(columns, "STATE");
+    let mut table = Table::new(columns, "LIMIT");
     for it in &report.uses {
         let limit = it.limit.as_ref();
-        let row = [
-            Cell::new(Style::Bold, &name(&it.scope)),
-            Cell::new(Style::Plain, &used(it)),
-            Cell::new(Style::Plain, &text(limit.map(|it| it.limit))),
-            Cell::new(Style::Plain, &text(limit.map(|it| it.left()))),
-        ];
         let (style, state) = match limit.map(|it| it.level) {
             None => (Style::Plain, ""),
             Some(level @ Level::Free) => (Style::Good, level.as_str()),
             Some(level @ Level::Warn) => (Style::Warn, level.as_str()),
             Some(level @ Level::Reached) => (Style::Bad, level.as_str()),
         };
-        table.push(row, Cell::new(style, state));
+        let row = [
+            Cell::new(Style::Bold, &name(&it.scope)),
+            Cell::new(style, state),
+            Cell::new(Style::Plain, &used(it)),
+            Cell::new(Style::Plain, &text(limit.map(LimitState::left), "")),
+        ];
+        let limit = text(limit.map(|it| it.limit), "none");
+        table.push(row, Cell::new(Style::Plain, &limit));
     }
     output.answer(&table.to_text(output.answer_width()))?;
     Ok(Exit::Ok)
@@ -131,7 +132,7 @@ fn line(it: &ScopeUse) -> Line<'_> {
         runs_without_tokens: unknown_tokens,
         runs_without_cost: unknown_money,
         limit: limit.map(|it| it.limit),
-        left: limit.map(|it| it.left()),
+        left: limit.map(LimitState::left),
         state: limit.map(|it| it.level),
     }
 }
@@ -153,6 +154,6 @@ fn used(it: &ScopeUse) -> String {
     format!("{at_least}{used}")
 }
 
-fn text(limit: Option<Limit>) -> String {
-    limit.map(|it| it.to_string()).unwrap_or_default()
+fn text(limit: Option<Limit>, otherwise: &str) -> String {
+    limit.map_or_else(|| otherwise.to_owned(), |it| it.to_string())
 }
