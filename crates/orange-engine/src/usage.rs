@@ -182,9 +182,10 @@ impl RunUsage {
     /// Takes each number from `self`, or from `other` where it is unknown in `self`.
     #[must_use]
     pub fn or(&self, other: &RunUsage) -> RunUsage {
-        let models = match self.models.is_empty() {
-            true => &other.models,
-            false => &self.models,
+        let models = if self.models.is_empty() {
+            &other.models
+        } else {
+            &self.models
         };
         RunUsage {
             models: models.clone(),

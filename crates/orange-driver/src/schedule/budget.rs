@@ -1,4 +1,4 @@
-//! What a used-up budget means for agents that run or are about to.
+//! What a used-up budget means for agents that run or start.
 
 use orange_engine::Task;
 use orange_engine::budget::{Budget, Start};

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use orange_engine::budget::Budget;
 use orange_engine::input::{Observation, RequestKind};
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::Trigger;
@@ -329,6 +330,7 @@ fn any_limits() -> impl Strategy<Value = Limits> {
                 .collect(),
             parked: Vec::new(),
             full_disk: None,
+            budget: Budget::default(),
         },
     )
 }

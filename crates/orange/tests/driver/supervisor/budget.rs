@@ -104,10 +104,8 @@ fn of_50_tasks_with_a_budget_for_33_exactly_33_start() {
         (&"reached".into(), &"0.00 USD".into())
     );
     // The reason is where the user looks, and one item asks for the user.
-    let waiting = tasks
-        .iter()
-        .find(|id| stage.task(id).runs.is_empty())
-        .unwrap();
+    let is_queued = |id: &&TaskId| stage.task(id).status.as_str() != "done";
+    let waiting = tasks.iter().find(is_queued).unwrap();
     let reason = "the budget for today (UTC) is used up: 3.30 USD of 3.30 USD";
     for command in ["why", "show"] {
         let said = stage.run_ok(&["task", command, waiting.as_str()]);
