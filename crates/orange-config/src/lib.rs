@@ -10,6 +10,7 @@ mod harness;
 mod home;
 mod jobs;
 mod passed_variables;
+mod prices;
 mod projects;
 mod settings;
 mod user_file;
@@ -34,7 +35,10 @@ pub use jobs::{
     Job, JobProblem, JobTask, JobWork, Jobs, JobsError, NewJob, Schedule, ScheduleError,
 };
 pub use passed_variables::{AGENT_VARIABLES, PANE_VARIABLES, PASSED_VARIABLES, is_agent_variable};
-pub use projects::{IssueComment, MergePlace, Project, Projects, ProjectsError, WhenFull};
+pub use prices::prices;
+pub use projects::{
+    IssueComment, MergePlace, Project, Projects, ProjectsError, Unpriced, WhenFull,
+};
 pub use settings::file::{SettingsError, SettingsProblem};
 pub use settings::keys::{KEYS, Key};
 pub use settings::value::{Kind, Value};

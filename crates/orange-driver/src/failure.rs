@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use orange_config::clock;
 use orange_engine::parking::Parking;
+use orange_engine::schedule::Wait;
 use orange_engine::time::Timestamp;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +22,9 @@ pub(crate) struct Failure {
 
 /// How often to retry a start on a harness that stays parked until the user unparks it.
 const PARKED_RETRY_INTERVAL: Duration = Duration::from_mins(1);
+
+/// How often to check whether a budget leaves room for a start again.
+const BUDGET_RETRY_INTERVAL: Duration = Duration::from_secs(30);
 
 impl Failure {
     /// A retry may help.
@@ -44,6 +48,14 @@ impl Failure {
         Failure {
             retry_at: Some(until),
             ..Failure::temporary(parking)
+        }
+    }
+
+    /// A start has to wait, because a budget is used up or cannot be checked.
+    pub(crate) fn over_budget(wait: &Wait) -> Failure {
+        Failure {
+            retry_at: Some(clock::after(BUDGET_RETRY_INTERVAL)),
+            ..Failure::temporary(wait)
         }
     }
 

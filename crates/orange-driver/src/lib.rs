@@ -79,6 +79,7 @@ pub use steps::catch_up::CatchUpError;
 pub use steps::create::{NewIssue, NewTaskRequest, can_be_branch};
 pub use views::attention::{Attention, AttentionEntry};
 pub use views::await_status::{WaitResult, WaitTarget};
+pub use views::budget::BudgetReport;
 pub use views::follow::{Follower, ListChange};
 pub use views::group::{GroupMember, new_group_name};
 pub use views::list::{AgentState, ListFilter, Overview};

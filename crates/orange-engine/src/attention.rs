@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::activity::{Activity, ActivityState};
+use crate::budget::{LimitState, Scope};
 use crate::document::reading::visible_text;
 use crate::document::{Document, SectionName};
 use crate::effect::MERGE;
@@ -15,6 +16,7 @@ use crate::names::{HarnessName, RunId, Status, TaskId};
 use crate::parking::{self, Parking};
 use crate::permission::PermissionRequest;
 use crate::role::Role;
+use crate::schedule::Wait;
 use crate::time::Timestamp;
 
 /// How long an agent may take to read a message it was notified of, in milliseconds.
@@ -148,6 +150,8 @@ pub enum ItemKind {
     Stopped,
     /// Nothing is started on a harness.
     Parked,
+    /// A budget is almost used up, used up, or cannot be checked.
+    Budget,
 }
 
 impl ItemKind {
@@ -167,6 +171,7 @@ impl ItemKind {
             ItemKind::Exited => "exited",
             ItemKind::Stopped => "stopped",
             ItemKind::Parked => "parked",
+            ItemKind::Budget => "budget",
         }
     }
 }
@@ -184,7 +189,7 @@ pub struct Item {
     pub key: String,
     /// When it came up.
     pub since: Timestamp,
-    /// The task; absent if it is about a harness.
+    /// The task; absent if it is about a harness or a budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
     /// The harness; absent if it is about a task.
@@ -205,11 +210,46 @@ pub struct Item {
 }
 
 impl Item {
-    /// The name of the task or the harness.
+    /// The name of the task or the harness, or `budget`.
     pub fn subject(&self) -> &str {
         let task = self.task.as_ref().map(TaskId::as_str);
-        task.or(self.harness.as_ref().map(HarnessName::as_str))
-            .unwrap_or_default()
+        let harness = self.harness.as_ref().map(HarnessName::as_str);
+        // A budget that is not a task's has no name of its own.
+        task.or(harness).unwrap_or("budget")
+    }
+
+    /// A limit that is almost or completely used up; `day` is the current UTC day.
+    pub fn from_limit(state: &LimitState, day: &str) -> Option<Item> {
+        let text = state.notice()?;
+        let (scope, level) = (&state.scope, state.level.as_str());
+        let name = scope.name().unwrap_or(day);
+        let task = match scope {
+            Scope::Task(task) => Some(task.clone()),
+            Scope::Day | Scope::Project(_) | Scope::Job(_) => None,
+        };
+        let key = format!("budget/{}/{name}/{level}", scope.key());
+        Some(Item::about_budget(key, day, task, text))
+    }
+
+    /// A task in its queue that a budget holds back for another reason than its limit.
+    pub fn from_unpriced(task: &TaskId, wait: &Wait, day: &str) -> Item {
+        let key = format!("budget/unpriced/{task}/{wait}");
+        Item::about_budget(key, day, Some(task.clone()), wait.to_string())
+    }
+
+    fn about_budget(key: String, day: &str, task: Option<TaskId>, text: String) -> Item {
+        let midnight = Timestamp::parse(&format!("{day}T00:00:00Z"));
+        Item {
+            key,
+            since: midnight.unwrap_or_default(),
+            task,
+            harness: None,
+            kind: ItemKind::Budget,
+            text,
+            question: None,
+            command: String::from("orange budget"),
+            request: None,
+        }
     }
 
     /// A harness on which no agents are started.
@@ -349,7 +389,8 @@ impl TaskAttention<'_> {
             | ItemKind::Decision
             | ItemKind::Trouble
             | ItemKind::EffectFailed
-            | ItemKind::Parked => "why",
+            | ItemKind::Parked
+            | ItemKind::Budget => "why",
         };
         Item {
             key: format!("{task}/{kind}/{key_suffix}"),

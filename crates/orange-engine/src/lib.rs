@@ -6,6 +6,7 @@
 pub mod activity;
 pub mod apply;
 pub mod attention;
+pub mod budget;
 pub mod death;
 pub mod decide;
 pub mod decision;

@@ -1,9 +1,10 @@
 //! How many tokens, how much money and how much time agents used.
 //!
-//! Agents report tokens and cost themselves, so these numbers are only shown, and no decision
-//! depends on them. A number that was not reported is unknown, never zero, and a sum with an
-//! unknown part is a minimum.
+//! Agents report tokens and cost themselves, so no status depends on these numbers; only budgets
+//! hold back starts because of them. A number that was not reported is unknown, never zero, and a
+//! sum with an unknown part is a minimum.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -19,9 +20,28 @@ pub struct RunUsage {
     pub input_tokens: Option<u64>,
     /// The part of them that came from a cache.
     pub cached_tokens: Option<u64>,
+    /// The part of them that was written to a cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write_tokens: Option<u64>,
     /// Tokens that were written.
     pub output_tokens: Option<u64>,
     pub cost: Option<Cost>,
+    /// The tokens of each model, as far as the agent names it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, TokenCount>,
+}
+
+/// The tokens of one model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TokenCount {
+    /// Tokens that were read, including those from a cache and those written to one.
+    pub input: u64,
+    /// The part of them that came from a cache.
+    pub cached: u64,
+    /// The part of them that was written to a cache.
+    pub cache_write: u64,
+    pub output: u64,
 }
 
 /// An amount of money, in billionths of a US dollar.
@@ -82,12 +102,58 @@ impl RunUsage {
         combine: impl Fn(Option<u64>, Option<u64>) -> Option<u64>,
     ) -> RunUsage {
         let cost = combine(self.cost.map(|it| it.0), other.cost.map(|it| it.0));
+        let names = self.models.keys().chain(other.models.keys());
+        let models = names.map(|name| {
+            let (one, other) = (self.models.get(name), other.models.get(name));
+            let combine = |number: fn(&TokenCount) -> u64| {
+                combine(one.map(number), other.map(number)).unwrap_or(0)
+            };
+            let count = TokenCount {
+                input: combine(|it| it.input),
+                cached: combine(|it| it.cached),
+                cache_write: combine(|it| it.cache_write),
+                output: combine(|it| it.output),
+            };
+            (name.clone(), count)
+        });
         RunUsage {
             input_tokens: combine(self.input_tokens, other.input_tokens),
             cached_tokens: combine(self.cached_tokens, other.cached_tokens),
+            cache_write_tokens: combine(self.cache_write_tokens, other.cache_write_tokens),
             output_tokens: combine(self.output_tokens, other.output_tokens),
             cost: cost.map(Cost),
+            models: models.collect(),
         }
+    }
+
+    /// All tokens, as one count; `None` if none is known.
+    pub fn tokens(&self) -> Option<TokenCount> {
+        self.input_tokens.or(self.output_tokens)?;
+        Some(TokenCount {
+            input: self.input_tokens.unwrap_or(0),
+            cached: self.cached_tokens.unwrap_or(0),
+            cache_write: self.cache_write_tokens.unwrap_or(0),
+            output: self.output_tokens.unwrap_or(0),
+        })
+    }
+
+    /// The same numbers, without models.
+    #[must_use]
+    pub fn without_models(&self) -> RunUsage {
+        RunUsage {
+            models: BTreeMap::new(),
+            ..self.clone()
+        }
+    }
+
+    /// Assigns the tokens that this has more than `before` to a model.
+    pub fn attribute(&mut self, before: &RunUsage, model: &str) {
+        let more = self.minus(before).tokens().unwrap_or_default();
+        if more.total() == 0 {
+            return;
+        }
+        let count = self.models.entry(model.to_owned()).or_default();
+        *count = count.plus(more);
     }
 
     /// Adds each number; where only one of the two is known, the sum is that one.
@@ -116,7 +182,41 @@ impl RunUsage {
     /// Takes each number from `self`, or from `other` where it is unknown in `self`.
     #[must_use]
     pub fn or(&self, other: &RunUsage) -> RunUsage {
-        self.zip(other, Option::or)
+        let models = if self.models.is_empty() {
+            &other.models
+        } else {
+            &self.models
+        };
+        RunUsage {
+            models: models.clone(),
+            ..self.zip(other, Option::or)
+        }
+    }
+}
+
+impl TokenCount {
+    /// All tokens that were read or written.
+    pub fn total(self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+
+    #[must_use]
+    pub fn plus(self, more: TokenCount) -> TokenCount {
+        self.zip(more, u64::saturating_add)
+    }
+
+    #[must_use]
+    pub fn minus(self, less: TokenCount) -> TokenCount {
+        self.zip(less, u64::saturating_sub)
+    }
+
+    fn zip(self, other: TokenCount, combine: fn(u64, u64) -> u64) -> TokenCount {
+        TokenCount {
+            input: combine(self.input, other.input),
+            cached: combine(self.cached, other.cached),
+            cache_write: combine(self.cache_write, other.cache_write),
+            output: combine(self.output, other.output),
+        }
     }
 }
 
@@ -129,6 +229,11 @@ impl Cost {
         // Formatting rounds without a lossy cast; an absurd amount does not fit and is unknown.
         let billionths = format!("{:.0}", dollars * PER_DOLLAR);
         billionths.parse().ok().map(Cost)
+    }
+
+    /// In millionths of a US dollar, rounded up: a cost is never counted as zero.
+    pub fn millionths(self) -> u64 {
+        self.0.div_ceil(1000)
     }
 
     #[must_use]
@@ -367,6 +472,7 @@ mod tests {
             cached_tokens: input.map(|it| it / 2),
             output_tokens: input.map(|it| it / 10),
             cost: cost.and_then(Cost::from_dollars),
+            ..RunUsage::default()
         }
     }
 

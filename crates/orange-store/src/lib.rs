@@ -54,5 +54,6 @@ pub use tables::rows::{
     ChangedRows, ChildCount, REVIEW_ROUND_FIELD, RowFilter, StatusKinds, TaskRow, TaskRows,
 };
 pub use tables::runs::{ProcessIdentity, RunPlace, RunRecord, RunSetup};
+pub use tables::spend::RunSpend;
 pub use tables::tasks::{Listing, StoredTask, TaskFilter, TaskSummary};
 pub use tables::workspaces::{Reservation, WorkspaceRecord, WorkspaceState};

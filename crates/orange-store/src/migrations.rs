@@ -37,6 +37,7 @@ pub(super) const ALL: &[Step] = &[
     sql(include_str!("migrations/13.sql")),
     sql(include_str!("migrations/14.sql")),
     sql(include_str!("migrations/15.sql")),
+    sql(include_str!("migrations/16.sql")),
 ];
 
 const fn sql(sql: &'static str) -> Step {
@@ -275,6 +276,25 @@ mod tests {
         assert!(
             connection.execute_batch(row).is_err(),
             "one row per request"
+        );
+    }
+
+    #[test]
+    fn schema_16_adds_what_runs_used_and_keeps_tasks() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &ALL[..15]).unwrap();
+        let task = "INSERT INTO texts VALUES ('hash', x'');
+            INSERT INTO tasks (id, project, version, status, workflow, workflow_hash, snapshot,
+                directory, sequence)
+            VALUES ('k3f9', 'app', 1, 'open', 'w', 'hash', '{}', 'd', 1)";
+        connection.execute_batch(task).unwrap();
+        migrate(&mut connection, ALL).unwrap();
+        let row = "INSERT INTO spend VALUES
+            ('k3f9', 'r1', '2026-11-18', 'claude', NULL, 5, 7, 0, NULL, 'now')";
+        connection.execute_batch(row).unwrap();
+        assert!(
+            connection.execute_batch(row).is_err(),
+            "one row per run and day"
         );
     }
 

@@ -3,8 +3,11 @@
 //! An agent prints JSON values one after the other; its definition says where each datum is. The
 //! output is read on demand and never decides a status: only what the agent reports to orange does.
 
+use std::collections::BTreeMap;
+
+use orange_engine::budget::Figures;
 use orange_engine::death::{FailureClass, Rule, classify};
-use orange_engine::usage::{Cost, RunUsage};
+use orange_engine::usage::{Cost, RunUsage, TokenCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Deserializer, Value};
@@ -12,7 +15,7 @@ use toml::Spanned;
 
 use super::Problem;
 use super::json_location::JsonLocation;
-use super::usage::{costs, sum};
+use super::usage::{costs, model, sum};
 
 /// `[result]`: where each datum is in an agent's output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -40,8 +43,30 @@ pub struct ResultLocations {
     cached_tokens: Vec<JsonLocation>,
     /// Tokens that were written, added up.
     output_tokens: Vec<JsonLocation>,
+    /// Those of them that were written to a cache, added up.
+    cache_write_tokens: Vec<JsonLocation>,
     /// The cost in US dollars, added up.
     cost_usd: Vec<JsonLocation>,
+    /// The model that this value and the following ones are about.
+    model: Vec<JsonLocation>,
+    /// The tokens of each model, if the agent lists them.
+    models: Option<ModelLocations>,
+}
+
+/// `[result.models]`: where an agent lists the tokens of each model.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelLocations {
+    /// Leads to an object whose keys are the names of models; the other places are below each.
+    at: JsonLocation,
+    #[serde(default)]
+    input_tokens: Vec<JsonLocation>,
+    #[serde(default)]
+    cached_tokens: Vec<JsonLocation>,
+    #[serde(default)]
+    cache_write_tokens: Vec<JsonLocation>,
+    #[serde(default)]
+    output_tokens: Vec<JsonLocation>,
 }
 
 /// The result of a headless run, as far as it printed one.
@@ -67,6 +92,9 @@ pub struct RunResult {
     pub error: Option<String>,
     /// The kind of failure.
     pub error_class: Option<FailureClass>,
+    /// Everything that it used, also by model.
+    #[serde(skip)]
+    pub used: RunUsage,
 }
 
 /// How a headless run ended, as it reported.
@@ -83,12 +111,7 @@ pub enum ResultStatus {
 
 impl RunResult {
     pub fn usage(&self) -> RunUsage {
-        RunUsage {
-            input_tokens: self.input_tokens,
-            cached_tokens: self.cached_tokens,
-            output_tokens: self.output_tokens,
-            cost: self.cost_usd,
-        }
+        self.used.clone()
     }
 }
 
@@ -125,6 +148,7 @@ impl ResultLocations {
         let mut follows_text = false;
         let mut session_id = None;
         let mut usage = RunUsage::default();
+        let mut current_model = None;
         for value in (JsonObjects { rest: output }) {
             for (places, reported_status) in [
                 (&self.succeeded, ResultStatus::Succeeded),
@@ -144,12 +168,12 @@ impl ResultLocations {
                 (before, texts) => texts.or(before),
             };
             session_id = session_id.or_else(|| first_text(&self.session_id, &value));
-            usage = usage.plus(&RunUsage {
-                input_tokens: sum(&self.input_tokens, &value),
-                cached_tokens: sum(&self.cached_tokens, &value),
-                output_tokens: sum(&self.output_tokens, &value),
-                cost: costs(&self.cost_usd, &value),
-            });
+            current_model = model(&self.model, &value).or(current_model);
+            let before = usage.without_models();
+            usage = usage.plus(&self.usage_in(&value));
+            if let (None, Some(model)) = (&self.models, &current_model) {
+                usage.attribute(&before, model);
+            }
         }
         let error_class = (status == ResultStatus::Failed)
             .then(|| classify(rules, error.as_deref().unwrap_or_default()));
@@ -163,7 +187,51 @@ impl ResultLocations {
             session_id,
             error,
             error_class,
+            used: usage,
         }
+    }
+
+    fn usage_in(&self, value: &Value) -> RunUsage {
+        RunUsage {
+            input_tokens: sum(&self.input_tokens, value),
+            cached_tokens: sum(&self.cached_tokens, value),
+            cache_write_tokens: sum(&self.cache_write_tokens, value),
+            output_tokens: sum(&self.output_tokens, value),
+            cost: costs(&self.cost_usd, value),
+            models: self
+                .models
+                .as_ref()
+                .map(|it| it.read(value))
+                .unwrap_or_default(),
+        }
+    }
+
+    /// What the output says about each run.
+    pub fn figures(&self) -> Figures {
+        Figures {
+            tokens: !self.input_tokens.is_empty() && !self.output_tokens.is_empty(),
+            cost: !self.cost_usd.is_empty(),
+            model: !self.model.is_empty() || self.models.is_some(),
+        }
+    }
+}
+
+impl ModelLocations {
+    fn read(&self, value: &Value) -> BTreeMap<String, TokenCount> {
+        let mut models: BTreeMap<String, TokenCount> = BTreeMap::new();
+        let objects = self.at.values(value).into_iter();
+        for (name, used) in objects.filter_map(Value::as_object).flatten() {
+            let number = |places: &[JsonLocation]| sum(places, used).unwrap_or(0);
+            let count = TokenCount {
+                input: number(&self.input_tokens),
+                cached: number(&self.cached_tokens),
+                cache_write: number(&self.cache_write_tokens),
+                output: number(&self.output_tokens),
+            };
+            let entry = models.entry(name.clone()).or_default();
+            *entry = entry.plus(count);
+        }
+        models
     }
 }
 

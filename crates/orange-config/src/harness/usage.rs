@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
+use orange_engine::budget::Figures;
 use orange_engine::time::Timestamp;
 use orange_engine::usage::{Cost, RunUsage};
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use toml::Spanned;
 use super::Problem;
 use super::json_location::JsonLocation;
 use super::readiness::resolve_path;
+use super::result::ResultLocations;
 use super::skills::is_below_home;
 use crate::{Environment, Harness};
 
@@ -46,9 +48,14 @@ pub struct UsageLocations {
     #[serde(default)]
     cached_tokens: Vec<JsonLocation>,
     #[serde(default)]
+    cache_write_tokens: Vec<JsonLocation>,
+    #[serde(default)]
     output_tokens: Vec<JsonLocation>,
     #[serde(default)]
     cost_usd: Vec<JsonLocation>,
+    /// The model that this line and the following ones are about.
+    #[serde(default)]
+    model: Vec<JsonLocation>,
 }
 
 /// Where the lines about a run's usage are.
@@ -69,6 +76,9 @@ pub struct UsageCount {
     sum: RunUsage,
     /// The latest requests and what was counted for each.
     recent: VecDeque<(String, RunUsage)>,
+    /// The model that was named last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
 }
 
 impl UsageCount {
@@ -79,6 +89,18 @@ impl UsageCount {
 }
 
 impl Harness {
+    /// What its runs report, with or without a terminal.
+    pub fn figures(&self) -> Figures {
+        let printed = self.result.as_ref().map(ResultLocations::figures);
+        let written = self.usage.as_ref().map(UsageLocations::figures);
+        let (printed, written) = (printed.unwrap_or_default(), written.unwrap_or_default());
+        Figures {
+            tokens: printed.tokens || written.tokens,
+            cost: printed.cost || written.cost,
+            model: printed.model || written.model,
+        }
+    }
+
     /// Where this agent's runs say what they used; `None` if its definition does not say, or if
     /// there is no home directory.
     pub fn usage_source(&self, environment: &Environment) -> Option<UsageSource> {
@@ -102,6 +124,7 @@ impl UsageLocations {
             return;
         };
         let usage = self.read(&line);
+        count.model = model(&self.model, &line).or(count.model.take());
         let at = self.at.text(&line);
         let Some(at) = at.and_then(|at| Timestamp::parse(&at).ok()) else {
             return;
@@ -109,11 +132,24 @@ impl UsageLocations {
         if usage.is_unknown() {
             return;
         }
+        let before = count.sum.without_models();
         match (self.is_cumulative, at < since) {
             (true, true) => count.before = usage,
             (true, false) => count.sum = count.sum.max(&usage.minus(&count.before)),
             (false, true) => {}
             (false, false) => self.add(count, &line, usage),
+        }
+        if let Some(model) = &count.model {
+            count.sum.attribute(&before, model);
+        }
+    }
+
+    /// What a transcript says about each run.
+    pub fn figures(&self) -> Figures {
+        Figures {
+            tokens: !self.input_tokens.is_empty() && !self.output_tokens.is_empty(),
+            cost: !self.cost_usd.is_empty(),
+            model: !self.model.is_empty(),
         }
     }
 
@@ -142,10 +178,18 @@ impl UsageLocations {
         RunUsage {
             input_tokens: sum(&self.input_tokens, line),
             cached_tokens: sum(&self.cached_tokens, line),
+            cache_write_tokens: sum(&self.cache_write_tokens, line),
             output_tokens: sum(&self.output_tokens, line),
             cost: costs(&self.cost_usd, line),
+            ..RunUsage::default()
         }
     }
+}
+
+/// The name of a model in one of these places; an absurdly long one is ignored.
+pub(super) fn model(places: &[JsonLocation], value: &Value) -> Option<String> {
+    let name = places.iter().find_map(|place| place.text(value))?;
+    (!name.is_empty() && name.len() <= MAX_ID_BYTES).then_some(name)
 }
 
 /// The sum of the numbers in these places; negative numbers and fractions are ignored.
@@ -265,6 +309,44 @@ mod tests {
         );
         assert_eq!(usage.input_tokens, Some(250));
         assert_eq!(usage.output_tokens, Some(11));
+    }
+
+    #[test]
+    fn tokens_belong_to_the_model_that_was_named_last() {
+        let model = "model = [{ keys = [\"model\"] }]\n";
+        let tokens = |usage: &RunUsage, name: &str| {
+            let count = usage.models.get(name).copied().unwrap_or_default();
+            (count.input, count.output)
+        };
+        let usage = count(
+            model,
+            &[
+                r#"{"at":"2026-11-15T10:00:00Z","in":1,"out":1}"#,
+                r#"{"model":"a"}"#,
+                r#"{"at":"2026-11-15T10:00:00Z","in":2,"out":3}"#,
+                r#"{"at":"2026-11-15T10:00:01Z","in":4,"out":5,"model":"b"}"#,
+                r#"{"at":"2026-11-15T10:00:02Z","in":0,"out":0,"model":"<synthetic>"}"#,
+            ],
+        );
+        assert_eq!((tokens(&usage, "a"), tokens(&usage, "b")), ((2, 3), (4, 5)));
+        assert_eq!(usage.models.len(), 2);
+        assert_eq!(
+            (usage.input_tokens, usage.output_tokens),
+            (Some(7), Some(9))
+        );
+        // Totals of the conversation: each model has what was added while it was named.
+        let usage = count(
+            &format!("is_cumulative = true\n{model}"),
+            &[
+                r#"{"at":"2026-11-15T09:00:00Z","in":100,"out":10,"model":"a"}"#,
+                r#"{"at":"2026-11-15T10:00:00Z","in":150,"out":11}"#,
+                r#"{"at":"2026-11-15T10:00:01Z","in":350,"out":31,"model":"b"}"#,
+            ],
+        );
+        assert_eq!(
+            (tokens(&usage, "a"), tokens(&usage, "b")),
+            ((50, 1), (200, 20))
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use orange_engine::budget::Limit;
 use orange_engine::effect::MergeStrategy;
 use orange_engine::names::{BranchName, HarnessName, ProjectName};
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,16 @@ pub enum IssueComment {
     Status,
     /// Nothing.
     None,
+}
+
+/// What happens to a start for which a budget cannot be checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unpriced {
+    /// It is refused.
+    Refuse,
+    /// It goes on.
+    Allow,
 }
 
 /// Every registered project, in the order of the file.
@@ -131,6 +142,21 @@ pub struct Project {
     /// Whether the issue of a task is closed when its work is merged; defaults to the setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forge_issues_close: Option<bool>,
+    /// How much the agents of one task may use; defaults to the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_task: Option<Limit>,
+    /// How much all tasks of one job may use; defaults to the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_job: Option<Limit>,
+    /// How much all tasks of the project may use; defaults to the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_project: Option<Limit>,
+    /// Whether running agents are stopped when a limit is reached; defaults to the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_hard: Option<bool>,
+    /// Whether an agent may start for which a limit cannot be checked; defaults to the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_unpriced: Option<Unpriced>,
     /// The command to run in a workspace after a task's branch is checked out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<String>,
@@ -214,6 +240,11 @@ impl Project {
             forge_issues_workflow: None,
             forge_issues_comment: None,
             forge_issues_close: None,
+            budget_task: None,
+            budget_job: None,
+            budget_project: None,
+            budget_hard: None,
+            budget_unpriced: None,
             setup: Vec::new(),
             setup_timeout: None,
             teardown: Vec::new(),

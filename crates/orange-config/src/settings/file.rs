@@ -295,7 +295,8 @@ mod tests {
     fn all_mistakes_are_reported_with_their_position() {
         let text = "# ä\nharnes = \"a\"\nsize = 3\nlimits = 3\n[pool]\n  sise = 3\nsize = -1\n\
                     when_full = \"wait\"\n[log]\nkeep = \"3\"\nnonsense = 1\n\
-                    [forge]\nlabels = \"x\"\nrepository = \"ada/x\"\n";
+                    [forge]\nlabels = \"x\"\nrepository = \"ada/x\"\n\
+                    [budget]\nday = 5\ntask = \"5 EUR\"\n";
         let expected = [
             (2, 1, "unknown key `harnes`", Some("harness")),
             (3, 1, "unknown key `size`", Some("pool.size")),
@@ -320,6 +321,18 @@ mod tests {
                 14,
                 14,
                 "`forge.repository` must be a repository, such as \"github.com/ada/engine\"",
+                None,
+            ),
+            (
+                16,
+                7,
+                "`budget.day` must be an amount, such as \"5.00 USD\" or \"2M tokens\"",
+                None,
+            ),
+            (
+                17,
+                8,
+                "`budget.task` must be an amount, such as \"5.00 USD\" or \"2M tokens\"",
                 None,
             ),
         ];

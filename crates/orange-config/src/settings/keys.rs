@@ -5,7 +5,9 @@ use std::time::Duration;
 use orange_engine::effect::MergeStrategy;
 
 use super::value::{Kind, Value};
-use crate::{IssueComment, MergePlace, ORANGE_BRANCH, ORANGE_LOG, ORANGE_WAIT, Project, WhenFull};
+use crate::{
+    IssueComment, MergePlace, ORANGE_BRANCH, ORANGE_LOG, ORANGE_WAIT, Project, Unpriced, WhenFull,
+};
 
 /// A key that the user may set, or a family of keys when its name ends in `.*`.
 #[derive(Debug)]
@@ -114,6 +116,54 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "limits.status.*",
         meaning: "No work is started while this many tasks are in this status.",
+        ..PLAIN
+    },
+    Key {
+        name: "budget.task",
+        kind: Kind::Budget,
+        meaning: "How much the agents of one task may use.",
+        project: |it| it.budget_task.map(Value::Budget),
+        ..PLAIN
+    },
+    Key {
+        name: "budget.job",
+        kind: Kind::Budget,
+        meaning: "How much all tasks of one job may use.",
+        project: |it| it.budget_job.map(Value::Budget),
+        ..PLAIN
+    },
+    Key {
+        name: "budget.project",
+        kind: Kind::Budget,
+        meaning: "How much all tasks of one project may use.",
+        project: |it| it.budget_project.map(Value::Budget),
+        ..PLAIN
+    },
+    Key {
+        name: "budget.day",
+        kind: Kind::Budget,
+        meaning: "How much all agents may use on one UTC day, in all projects.",
+        ..PLAIN
+    },
+    Key {
+        name: "budget.hard",
+        kind: Kind::Switch,
+        meaning: "Whether `orange serve` stops running agents when a limit is reached; otherwise it only starts no more.",
+        default: || Some(Value::Switch(false)),
+        project: |it| it.budget_hard.map(Value::Switch),
+        ..PLAIN
+    },
+    Key {
+        name: "budget.unpriced",
+        kind: Kind::OneOf(&["refuse", "allow"]),
+        meaning: "Whether an agent may start (`allow`) or not (`refuse`) if a limit cannot be checked, because what it uses has no known price.",
+        default: || Some(Value::text("refuse")),
+        project: |it| {
+            Some(Value::text(match it.budget_unpriced? {
+                Unpriced::Refuse => "refuse",
+                Unpriced::Allow => "allow",
+            }))
+        },
         ..PLAIN
     },
     Key {

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use file::{GivenValues, SettingsError};
 use keys::{KEYS, Key};
+use orange_engine::budget::BudgetLimits;
 use orange_engine::effect::MergeStrategy;
 use orange_engine::forge::account::Permission;
 use orange_engine::names::{HarnessName, Status};
@@ -40,6 +41,8 @@ pub struct Settings {
     pub wait: Duration,
     /// How much may run at once.
     pub limits: Limits,
+    /// How much may be used.
+    pub budget: BudgetLimits,
     /// How many bytes must be free on the worktrees' disk before work is started.
     pub free_disk: u64,
     /// The worktrees of a project.
@@ -335,6 +338,10 @@ fn resolve(all: Vec<Setting>) -> Settings {
         Some(Value::Size(size)) => size,
         _ => 0,
     };
+    let budget = |key: &str| match value(key)? {
+        Value::Budget(limit) => Some(limit),
+        _ => None,
+    };
     Settings {
         harness: text("harness").map(HarnessName::new),
         review_harness: text("review_harness").map(HarnessName::new),
@@ -359,6 +366,14 @@ fn resolve(all: Vec<Setting>) -> Settings {
                 .collect(),
             failover: names("failover").map(HarnessName::new).collect(),
             ..Limits::default()
+        },
+        budget: BudgetLimits {
+            task: budget("budget.task"),
+            job: budget("budget.job"),
+            project: budget("budget.project"),
+            day: budget("budget.day"),
+            is_hard: is_on("budget.hard"),
+            allows_unpriced: text("budget.unpriced").as_deref() == Some("allow"),
         },
         free_disk: size("limits.disk"),
         pool: PoolSettings {
@@ -474,7 +489,7 @@ mod tests {
     use orange_engine::names::{BranchName, ProjectName};
 
     use super::*;
-    use crate::ORANGE_LOG;
+    use crate::{ORANGE_LOG, Unpriced};
 
     fn project() -> Project {
         let name = ProjectName::new("app");
@@ -501,7 +516,8 @@ mod tests {
     fn the_environment_wins_then_the_project_then_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let text = "workflow = \"a\"\nharness = \"b\"\n[pool]\nsize = 2\nwhen_full = \"refuse\"\n\
-                    [log]\nlevel = \"warn\"\n[dashboard]\nbackground = \"light\"\n[limits.harness]\nb = 3\n[limits.status]\nx = 1\n";
+                    [log]\nlevel = \"warn\"\n[dashboard]\nbackground = \"light\"\n[limits.harness]\nb = 3\n[limits.status]\nx = 1\n\
+                    [budget]\ntask = \"1 USD\"\nday = \"5.00 USD\"\n";
         fs::write(folder.path().join("config.toml"), text).unwrap();
         let set = |level: &str| {
             let path = folder.path().as_os_str().to_owned();
@@ -523,6 +539,8 @@ mod tests {
         own.workflow = Some("c".to_owned());
         own.pool_size = Some(5);
         own.forge_merge = Some(MergePlace::Local);
+        own.budget_task = "2M tokens".parse().ok();
+        own.budget_unpriced = Some(Unpriced::Allow);
         own.forge_issues_comment = Some(IssueComment::None);
         own.forge_issues_close = Some(false);
         own.forge_labels = Some(vec![String::from("agent")]);
@@ -537,6 +555,10 @@ mod tests {
         assert_eq!(settings.harness, Some(HarnessName::new("b")));
         assert_eq!(settings.pool.size, 5);
         assert_eq!(settings.forge.merge, MergePlace::Local);
+        let budget = &settings.budget;
+        assert_eq!(budget.task, "2M tokens".parse().ok());
+        assert_eq!(budget.day, "5 USD".parse().ok());
+        assert!(budget.allows_unpriced && !budget.is_hard);
         assert_eq!(settings.forge.labels, ["agent"]);
         let issues = &settings.forge.issues;
         assert_eq!(issues.label.as_deref(), Some("ready for agent"));

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use orange_engine::budget::Limit;
 use serde::{Serialize, Serializer};
 
 /// The type of a value.
@@ -25,6 +26,8 @@ pub enum Kind {
     Switch,
     /// An address that begins with `http://` or `https://`.
     Url,
+    /// An amount of money or tokens.
+    Budget,
     /// `host/owner/name`.
     Repository,
     /// A list of names.
@@ -45,6 +48,8 @@ pub enum Value {
     /// An address, of which only the host is shown: the rest is often a secret.
     Url(String),
     Names(Vec<String>),
+    /// An amount of money or tokens.
+    Budget(Limit),
 }
 
 impl Value {
@@ -82,6 +87,7 @@ impl Kind {
                 let is_plain = !text.contains(|it: char| it.is_control() || it.is_whitespace());
                 (is_plain && !host.is_empty()).then(|| Value::Url(text.to_owned()))
             }
+            Kind::Budget => text.parse().ok().map(Value::Budget),
             Kind::Repository => is_repository(text).then(|| Value::text(text)),
             // A file writes names as an array; this reads one text of that array.
             Kind::Names => {
@@ -109,6 +115,7 @@ impl Kind {
             Kind::Size => "a size, such as \"500KB\", \"10MB\" or \"1GB\"".to_owned(),
             Kind::Switch => "true or false".to_owned(),
             Kind::Url => "an address, such as \"https://example.org/hook\"".to_owned(),
+            Kind::Budget => "an amount, such as \"5.00 USD\" or \"2M tokens\"".to_owned(),
             Kind::Repository => "a repository, such as \"github.com/ada/engine\"".to_owned(),
             Kind::Names => "a list of names, such as [\"one\", \"two\"]".to_owned(),
             Kind::OneOf(words) => {
@@ -161,6 +168,7 @@ impl fmt::Display for Value {
                 write!(formatter, "{scheme}://{}/…", host(url).unwrap_or_default())
             }
             Value::Names(names) => formatter.write_str(&names.join(", ")),
+            Value::Budget(limit) => limit.fmt(formatter),
         }
     }
 }
@@ -208,6 +216,8 @@ mod tests {
             (Kind::Duration, "1h"),
             (Kind::Size, "10MB"),
             (Kind::Size, "1500KB"),
+            (Kind::Budget, "5.00 USD"),
+            (Kind::Budget, "2M tokens"),
         ] {
             assert_eq!(kind.read(text).unwrap().to_string(), text);
         }

@@ -38,6 +38,7 @@ impl Admin {
                 });
             }
         }
+        self.agents.restore_spend(&mut store)?;
         Ok(rebuilt)
     }
 

@@ -14,6 +14,7 @@ pub(crate) mod process_events;
 pub(crate) mod results;
 pub(crate) mod run_check;
 pub(crate) mod screen;
+mod spend;
 pub(crate) mod usage;
 
 use std::sync::Arc;

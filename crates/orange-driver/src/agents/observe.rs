@@ -185,8 +185,9 @@ impl Agents {
             evidence: judgement.evidence,
             output_line: judgement.output_line,
         };
-        let step = self.steps.step(store, id, &Cause::Observation(ended));
+        // First, because the end makes room for the next start, which the cost may hold back.
         self.record_usage_of_ended(store, id, run);
+        let step = self.steps.step(store, id, &Cause::Observation(ended));
         match step {
             Ok(_)
             | Err(

@@ -1,4 +1,4 @@
-//! What runs used, as their agents report it; for information only.
+//! What runs used, as their agents report it.
 //!
 //! A transcript can be large and may be deleted by its agent, so what was counted is kept in the
 //! run's directory, with the position to continue from. The record is written when an agent ends a
@@ -116,7 +116,11 @@ impl UsageRecord {
     fn is_minimum(&self) -> bool {
         let mut transcripts = self.transcripts.iter();
         let is_incomplete = self.has_omissions || transcripts.any(TranscriptCount::is_incomplete);
-        let is_printed = self.printed.as_ref().is_some_and(|it| *it == self.usage());
+        let usage = self.usage().without_models();
+        let is_printed = self
+            .printed
+            .as_ref()
+            .is_some_and(|it| it.without_models() == usage);
         is_incomplete && !is_printed
     }
 
@@ -219,8 +223,25 @@ impl Agents {
         };
         if let Some(record) = runs.iter().find(|it| it.id == *run) {
             let recorded = self.try_record(&stored.task.project, task, run, Some(record));
+            let recorded = recorded.and_then(|()| {
+                let spent = self.record_spend_of_ended(&stored.task.project, record);
+                spent.map_err(|error| io::Error::other(error.to_string()))
+            });
             self.log_usage_failure(task, run, recorded);
         }
+    }
+
+    /// What was counted for a run when its agent last ended a turn, and since when; `None` if
+    /// nothing was.
+    pub(super) fn counted_usage(
+        &self,
+        project: &ProjectName,
+        task: &TaskId,
+        run: &RunId,
+    ) -> Result<Option<(RunUsage, Timestamp)>, DriverError> {
+        let directory = self.context.run_directory(project, task, run)?;
+        let record = UsageRecord::load(&directory);
+        Ok(record.map(|it| (it.usage(), it.since)))
     }
 
     fn log_usage_failure(&self, task: &TaskId, run: &RunId, recorded: io::Result<()>) {

@@ -13,6 +13,7 @@ use orange_engine::Task;
 use orange_engine::activity::AgentEventKind;
 use orange_engine::effect::{EffectOutcome, Spawn};
 use orange_engine::role::Role;
+use orange_engine::schedule::Wait;
 use orange_store::{
     Delivery, RunSetup, Store, WorkspaceRecord, WorkspaceState, expect_agent_events,
     restart_event_clock,
@@ -23,6 +24,7 @@ use crate::context::ids;
 use crate::context::run_location;
 use crate::failure::Failure;
 use crate::perform::Performer;
+use crate::schedule::budget::start_of;
 
 impl Performer {
     /// Starts the next task of the project, unless a supervisor runs, which checks the queue after
@@ -72,6 +74,7 @@ impl Performer {
         let started = if let Some(started) = self.already_started(&start, known_setup.is_some())? {
             started
         } else {
+            self.require_budget(store, task, spawn)?;
             self.prepare(
                 store,
                 task,
@@ -96,6 +99,18 @@ impl Performer {
             .map_err(Failure::temporary)?;
         drop_old_obstacles(store, task, spawn)?;
         Ok(EffectOutcome::Done)
+    }
+
+    /// Defers a start while a budget is used up: the agents of a task that works already start
+    /// without a queue.
+    fn require_budget(&self, store: &Store, task: &Task, spawn: &Spawn) -> Result<(), Failure> {
+        let limits = self.steps.current_limits(store);
+        let limits = limits.map_err(Failure::temporary)?;
+        let waits = Wait::from_budget(&limits.budget, &start_of(task, spawn));
+        match waits.first() {
+            Some(wait) => Err(Failure::over_budget(wait)),
+            None => Ok(()),
+        }
     }
 
     /// The run in its pane, if an earlier attempt started it: a running agent already has its

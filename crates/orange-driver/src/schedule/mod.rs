@@ -1,5 +1,6 @@
 //! Starts queued tasks, and reports what the others wait for.
 
+pub(crate) mod budget;
 pub(crate) mod parking;
 
 use std::collections::BTreeSet;
@@ -58,7 +59,9 @@ impl Scheduler {
             let result = self.steps.notice_dead_ends(&mut store, task, waits);
             self.steps.log_failure(task, result);
         }
-        Ok(self.start_each(&mut store, &current.starts, usize::MAX))
+        let started = self.start_each(&mut store, &current.starts, usize::MAX);
+        self.stop_over_budget(&mut store)?;
+        Ok(started)
     }
 
     /// Starts the next task of a project.
@@ -110,6 +113,7 @@ impl Scheduler {
         let parked = store.parkings(clock::now())?.into_iter();
         let parked = parked.filter(|it| harnesses.contains(&&it.harness));
         waits.extend(parked.map(Wait::Parked));
+        waits.extend(self.budget_waits_of_starts(store, task)?);
         Ok(waits)
     }
 
@@ -121,8 +125,7 @@ impl Scheduler {
         if !waits.is_empty() || !matches!(own.place, SchedulePlace::Queued(_)) {
             return Ok(waits);
         }
-        let mut limits = self.steps.limits(&Role::Engine)?;
-        limits.parked = store.parkings(clock::now())?;
+        let limits = self.steps.current_limits(store)?;
         let waits = reached_limits(&own, &store.tasks_under_limits()?, &limits);
         if !waits.is_empty() {
             return Ok(waits);
@@ -134,8 +137,7 @@ impl Scheduler {
 
     fn current_schedule(&self, store: &Store) -> Result<Schedule, DriverError> {
         let now = clock::now();
-        let mut limits = self.steps.limits(&Role::Engine)?;
-        limits.parked = store.parkings(now)?;
+        let limits = self.steps.current_limits(store)?;
         Ok(schedule(&store.standings()?, &limits, now))
     }
 

@@ -1,7 +1,8 @@
 //! The limits that apply to a start.
 
-use orange_config::{LogLevel, WhenFull};
+use orange_config::{LogLevel, WhenFull, clock};
 use orange_effects::disk_usage::free_space;
+use orange_engine::budget::Budget;
 use orange_engine::effect::Effect;
 use orange_engine::event::{Event, Fact};
 use orange_engine::input::{Cause, RequestKind};
@@ -11,6 +12,7 @@ use orange_engine::parking::Parking;
 use orange_engine::role::Role;
 use orange_engine::schedule::{FullDisk, Limits};
 use orange_engine::{Task, Workflow};
+use orange_store::Store;
 use serde_json::json;
 
 use super::Steps;
@@ -29,13 +31,44 @@ impl Steps {
         // the problem.
         let free = free_space(&disk).ok().filter(|free| *free < needed);
         limits.full_disk = free.map(|free| FullDisk { free, needed });
+        limits.budget.home = settings.budget;
         let projects = self.context.projects()?;
         for name in projects.names() {
             let project = projects.require(&name)?;
-            let pool = self.context.settings(Some(project))?.pool;
+            let settings = self.context.settings(Some(project))?;
+            limits.budget.projects.insert(name.clone(), settings.budget);
+            let pool = settings.pool;
             if *by == Role::Engine || pool.when_full == WhenFull::Queue {
                 limits.pools.insert(name, pool.size);
             }
+        }
+        limits.budget = self.complete_budget(limits.budget)?;
+        Ok(limits)
+    }
+
+    /// Adds what agents report and the prices to the limits; a budget without limits stays empty.
+    fn complete_budget(&self, budget: Budget) -> Result<Budget, DriverError> {
+        if budget.is_empty() {
+            return Ok(Budget::default());
+        }
+        let harnesses = self.context.harnesses()?;
+        let figures = harnesses.all().iter().filter_map(|(name, harness)| {
+            let figures = harness.as_ref().ok()?.figures();
+            Some((HarnessName::new(name), figures))
+        });
+        Ok(Budget {
+            figures: figures.collect(),
+            prices: orange_config::prices(),
+            ..budget
+        })
+    }
+
+    /// The limits on starts of the engine, with everything that uses them up now.
+    pub(crate) fn current_limits(&self, store: &Store) -> Result<Limits, DriverError> {
+        let mut limits = self.limits(&Role::Engine)?;
+        limits.parked = store.parkings(clock::now())?;
+        if !limits.budget.is_empty() {
+            limits.budget.spent = store.spent(clock::now())?;
         }
         Ok(limits)
     }

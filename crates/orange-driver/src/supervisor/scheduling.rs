@@ -11,8 +11,10 @@ pub(super) fn start_scheduling(driver: Driver) -> Result<BackgroundThread, Strin
     let mut failures = FailureLog::new(driver.clone(), "schedule.failed");
     BackgroundThread::new("schedule", move || {
         // One check covers all commits made meanwhile.
-        let started = driver.with_user_variables().scheduler.schedule();
-        failures.note(started.map(|_| ()));
+        let driver = driver.with_user_variables();
+        let counted = driver.agents.record_live_spend();
+        let started = driver.scheduler.schedule();
+        failures.note(counted.and(started.map(|_| ())));
     })
 }
 

@@ -75,6 +75,7 @@ impl Views {
             .filter(|parking| !parking.is_brief())
             .map(Item::from_parking)
             .collect();
+        all.extend(self.budget_items(&store, project)?);
         let observations = self.observations_in(&store, &listed.rows);
         let is_supervised = self.context.is_supervised();
         for row in &listed.rows {

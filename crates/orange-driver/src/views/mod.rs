@@ -2,6 +2,7 @@
 
 pub(crate) mod attention;
 pub(crate) mod await_status;
+pub(crate) mod budget;
 pub(crate) mod follow;
 pub(crate) mod group;
 pub(crate) mod inbox;

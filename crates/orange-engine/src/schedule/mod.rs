@@ -12,6 +12,7 @@ mod wait;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::budget::Budget;
 use crate::failover::stand_in;
 use crate::names::{HarnessName, ProjectName, Status, TaskId};
 use crate::parking::Parking;
@@ -23,7 +24,7 @@ pub use scheduled_task::{QueueEntry, SchedulePlace, ScheduledTask, Starter};
 pub use wait::Wait;
 
 /// What holds back starts: how many agents or tasks there may be at once (no limit where absent),
-/// and reasons to start nothing at all: parked harnesses and a full disk.
+/// and reasons to start nothing at all: parked harnesses, a full disk and a used-up budget.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Agents across all projects.
@@ -43,6 +44,8 @@ pub struct Limits {
     pub failover: Vec<HarnessName>,
     /// Set if the worktrees' disk has too little space for another start.
     pub full_disk: Option<FullDisk>,
+    /// Limits in tokens and money, and what was used of them.
+    pub budget: Budget,
 }
 
 impl Limits {

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::budget::Start;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Edge, Kind, Target, Trigger};
 use crate::language::{ATTEMPTS, Workflow};
-use crate::names::{FieldName, HarnessName, ProjectName, Status, TaskId};
+use crate::names::{FieldName, HarnessName, JobName, ProjectName, Status, TaskId};
 use crate::role::Role;
 use crate::task::{PendingState, Task, Workspace};
 use crate::time::Timestamp;
@@ -26,6 +27,10 @@ pub struct ScheduledTask {
     pub task: TaskId,
     pub project: ProjectName,
     pub harness: HarnessName,
+    /// The model that the task sets.
+    pub model: Option<String>,
+    /// The job that it was created for.
+    pub job: Option<JobName>,
     pub status: Status,
     /// What its status means for scheduling.
     pub place: SchedulePlace,
@@ -80,6 +85,17 @@ pub enum Starter {
 }
 
 impl ScheduledTask {
+    /// Its start, as a budget judges it.
+    pub fn start(&self) -> Start<'_> {
+        Start {
+            task: &self.task,
+            project: &self.project,
+            job: self.job.as_ref(),
+            harness: &self.harness,
+            model: self.model.as_deref(),
+        }
+    }
+
     pub fn of(workflow: &Workflow, task: &Task) -> ScheduledTask {
         let kind = workflow.state(&task.status).map(|state| state.kind);
         let place = match kind {
@@ -93,6 +109,8 @@ impl ScheduledTask {
             task: task.id.clone(),
             project: task.project.clone(),
             harness: task.harness.clone(),
+            model: task.agent_settings.model.clone(),
+            job: task.job.as_ref().map(|link| link.name.clone()),
             status: task.status.clone(),
             place,
             agents: agents(kind, task),

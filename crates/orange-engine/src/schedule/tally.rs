@@ -65,11 +65,13 @@ impl<'a> Tally<'a> {
             parked,
             failover: _,
             full_disk,
+            budget,
         } = self.limits;
         let used = self.limits.used_harness(task);
         let parking = parked.iter().find(|it| it.harness == *used);
         let mut waits: Vec<Wait> = parking.cloned().map(Wait::Parked).into_iter().collect();
         waits.extend(full_disk.map(|FullDisk { free, needed }| Wait::Disk { free, needed }));
+        waits.extend(Wait::from_budget(budget, &task.start()));
         if let Some(limit) = *all
             && let Some(held_by) = self.limit_holders(limit, agents)
         {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::budget::{Budget, Limit, Scope, Start};
 use crate::names::{HarnessName, ProjectName, Status, TaskId};
 use crate::parking::{Parking, Reason};
 use crate::time::Timestamp;
@@ -65,6 +66,23 @@ pub enum Wait {
         /// The bytes that must be free.
         needed: u64,
     },
+    /// A budget is used up.
+    Budget {
+        /// What the limit is for.
+        #[serde(flatten)]
+        scope: Scope,
+        /// The limit.
+        limit: Limit,
+        /// What was used, in the same unit.
+        used: Limit,
+    },
+    /// A budget cannot be checked, because what the agent uses has no known price.
+    Unpriced {
+        /// The harness.
+        harness: HarnessName,
+        /// Why not.
+        reason: String,
+    },
     /// Another task must be done first.
     Dependency {
         /// The other task.
@@ -98,6 +116,26 @@ pub enum Wait {
 }
 
 impl Wait {
+    /// What a budget has against a start.
+    pub fn from_budget(budget: &Budget, start: &Start<'_>) -> Vec<Wait> {
+        let reached = budget.reached(start).into_iter();
+        let reached = reached.map(|it| Wait::Budget {
+            scope: it.scope,
+            limit: it.limit,
+            used: it.used,
+        });
+        let unpriced = budget.unpriced(start).map(|reason| Wait::Unpriced {
+            harness: start.harness.clone(),
+            reason,
+        });
+        reached.chain(unpriced).collect()
+    }
+
+    /// Whether it is about a budget.
+    pub fn is_budget(&self) -> bool {
+        matches!(self, Wait::Budget { .. } | Wait::Unpriced { .. })
+    }
+
     /// What to do about it, if anything; the hint is complete without the message.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
@@ -111,6 +149,21 @@ impl Wait {
                 "make room on that disk: `orange workspace list --size` shows what the worktrees \
                  take, `orange workspace remove` deletes those that no task has; or lower `disk` \
                  under `[limits]` in config.toml",
+            ),
+            Wait::Budget { scope, .. } => {
+                let next_day = match scope {
+                    Scope::Day => "wait until the next UTC day, or ",
+                    _ => "",
+                };
+                let key = scope.key();
+                format!(
+                    "{next_day}raise `{key}` under `[budget]` in `config.toml` in orange's home \
+                     (`orange budget` shows every limit, `orange doctor` shows where the file is)"
+                )
+            }
+            Wait::Unpriced { .. } => String::from(
+                "choose another harness or model, or write `unpriced = \"allow\"` under `[budget]` \
+                 in `config.toml` in orange's home: then such runs count as far as they are known",
             ),
             Wait::Dependency { task, .. } => {
                 format!("finish `{task}` first: `orange task show {task}` shows its progress")
@@ -218,6 +271,13 @@ impl fmt::Display for Wait {
                 describe_bytes(*free),
                 describe_bytes(*needed)
             ),
+            Wait::Budget { scope, limit, used } => write!(
+                formatter,
+                "the budget for {scope} is used up: {used} of {limit}"
+            ),
+            Wait::Unpriced { reason, .. } => {
+                write!(formatter, "the budget cannot be checked: {reason}")
+            }
             Wait::Dependency { task, status } => {
                 write!(
                     formatter,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use orange_engine::budget::Budget;
 use orange_engine::input::{Observation, RequestKind};
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::Trigger;
@@ -31,6 +32,8 @@ fn waiting_task(number: usize) -> ScheduledTask {
         task: id(number),
         project: ProjectName::new("app"),
         harness: HarnessName::new("claude"),
+        model: None,
+        job: None,
         status: status("pending"),
         place: SchedulePlace::Queued(QueueEntry {
             is_requeued: false,
@@ -328,6 +331,7 @@ fn any_limits() -> impl Strategy<Value = Limits> {
             parked: Vec::new(),
             failover: Vec::new(),
             full_disk: None,
+            budget: Budget::default(),
         },
     )
 }

@@ -136,8 +136,8 @@ fn what_is_unknown_is_said_as_unknown() {
     let run = RunUsage {
         input_tokens: Some(1000),
         output_tokens: Some(100),
-        cached_tokens: None,
         cost: Cost::from_dollars(0.25),
+        ..RunUsage::default()
     };
     let mut usage = Usage::default();
     usage.add_run(&run, 3600, false);

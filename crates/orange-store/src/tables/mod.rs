@@ -18,6 +18,7 @@ pub(crate) mod queue;
 pub(crate) mod rows;
 pub(crate) mod run_processes;
 pub(crate) mod runs;
+pub(crate) mod spend;
 pub(crate) mod tasks;
 pub(crate) mod texts;
 pub(crate) mod workspaces;

@@ -10,7 +10,7 @@ use orange_engine::schedule::{Limits, SchedulePlace, ScheduledTask, Wait, find_w
 use orange_engine::{Task, Workflow};
 use rusqlite::{Connection, OptionalExtension as _, Row, Statement};
 
-use super::{parkings, tasks, texts};
+use super::{parkings, spend, tasks, texts};
 use crate::Store;
 use crate::error::{StoreError, failed};
 
@@ -180,6 +180,9 @@ pub(crate) fn start_blockers(
 ) -> Result<Vec<Wait>, StoreError> {
     let mut limits = limits.clone();
     limits.parked = parkings::parkings(connection, clock::now())?;
+    if !limits.budget.is_empty() {
+        limits.budget.spent = spend::spent(connection, clock::now())?;
+    }
     if task.queueing.after.is_empty() && limits == Limits::default() {
         return Ok(Vec::new());
     }

@@ -5,6 +5,7 @@ mod allow;
 mod answer;
 mod arguments;
 mod attention;
+mod budget;
 mod completions;
 mod config;
 mod dashboard;

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::answer::schemas::Shape;
 use super::request::{permission, requests, several};
 use super::{
-    answer, attention, config, doctor, forge, harness, inbox, install, issue, job, log, project,
-    rebuild, serve, task, uninstall, workflow, workspace,
+    answer, attention, budget, config, doctor, forge, harness, inbox, install, issue, job, log,
+    project, rebuild, serve, task, uninstall, workflow, workspace,
 };
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
@@ -38,6 +38,7 @@ struct Body {
 pub const ALL: &[&Shape] = &[
     &attention::CHANGE_SHAPE,
     &attention::SHAPE,
+    &budget::SHAPE,
     &config::show::SHAPE,
     &doctor::SHAPE,
     &answer::error::SHAPE,

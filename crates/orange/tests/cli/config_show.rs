@@ -92,6 +92,7 @@ fn row(key: &Key, settings: &Settings) -> String {
         Kind::Size => "a size".to_owned(),
         Kind::Switch => "`true` or `false`".to_owned(),
         Kind::Url => "an address".to_owned(),
+        Kind::Budget => "an amount".to_owned(),
         Kind::Repository => "a repository".to_owned(),
         Kind::Names => "a list of names".to_owned(),
         Kind::OneOf(words) => {
@@ -115,7 +116,12 @@ fn row(key: &Key, settings: &Settings) -> String {
         | "forge.issues.label"
         | "forge.issues.workflow"
         | "forge.issues.comment"
-        | "forge.issues.close" => {
+        | "forge.issues.close"
+        | "budget.task"
+        | "budget.job"
+        | "budget.project"
+        | "budget.hard"
+        | "budget.unpriced" => {
             format!("`{}`", key.name.replace('.', "_"))
         }
         _ => String::new(),

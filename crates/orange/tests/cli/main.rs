@@ -17,6 +17,7 @@ mod agent_event;
 mod allow;
 #[cfg(target_os = "linux")]
 mod attention;
+mod budget;
 #[cfg(target_os = "linux")]
 mod completions;
 mod config_show;

@@ -1,5 +1,6 @@
 //! Tests the reading of recorded agent output.
 
+use orange_engine::budget::{Money, RunCost, cost_of_run};
 use proptest::prelude::*;
 
 use super::*;
@@ -65,6 +66,9 @@ fn the_output_of_a_successful_run_is_read() {
             None,
         ),
     ] {
+        let result = read(&harness, printed);
+        let used = result.usage();
+        assert_eq!(used.tokens().unwrap().total(), tokens.0 + tokens.1);
         let expected = RunResult {
             status: ResultStatus::Succeeded,
             text: Some(String::from(SAID)),
@@ -75,9 +79,104 @@ fn the_output_of_a_successful_run_is_read() {
             session_id: Some(session.to_owned()),
             error: None,
             error_class: None,
+            used,
         };
-        assert_eq!(read(&harness, printed), expected, "{}", harness.name);
+        assert_eq!(result, expected, "{}", harness.name);
     }
+}
+
+/// The recordings have no cached tokens. Here each agent reports 1,000 tokens of input, of which 700
+/// came from the cache and 200 were written to it (as far as it tells), in its own way of counting.
+fn with_cache(name: &str, printed: &str) -> String {
+    let replaced = match name {
+        "claude" => printed
+            .replace(
+                "\"input_tokens\":300,\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0",
+                "\"input_tokens\":100,\"cache_creation_input_tokens\":200,\"cache_read_input_tokens\":700",
+            )
+            .replace("\"total_cost_usd\":0.0024000000000000002,", ""),
+        "codex" => printed.replace(
+            "\"input_tokens\":300,\"cached_input_tokens\":0,\"cache_write_input_tokens\":0",
+            "\"input_tokens\":1000,\"cached_input_tokens\":700,\"cache_write_input_tokens\":200",
+        ),
+        "gemini" => printed
+            .replace("\"input_tokens\":400,\"output_tokens\":80,\"cached\":0", "\"input_tokens\":1100,\"output_tokens\":80,\"cached\":700")
+            .replace("\"input_tokens\":300,\"output_tokens\":60,\"cached\":0", "\"input_tokens\":1000,\"output_tokens\":60,\"cached\":700"),
+        "pi" => printed
+            .replacen("\"usage\":{\"input\":100,\"output\":20,\"cacheRead\":0,\"cacheWrite\":0", "\"usage\":{\"input\":50,\"output\":20,\"cacheRead\":700,\"cacheWrite\":50", 1),
+        _ => printed.replacen("\"input\":100,\"output\":20,\"reasoning\":0,\"cache\":{\"write\":0,\"read\":0}", "\"input\":50,\"output\":20,\"reasoning\":0,\"cache\":{\"write\":50,\"read\":700}", 1),
+    };
+    assert_ne!(replaced, printed, "{name}");
+    replaced
+}
+
+#[test]
+fn lesson_106_recorded_results_are_priced_to_a_millionth() {
+    let prices = crate::prices();
+    let known = |millionths| RunCost::Known(Money(millionths));
+    // Each with the cost of the recording, and of the same run with a cache, in millionths of a
+    // dollar; the prices are those of `prices.json`, per million tokens.
+    for (harness, printed, model, recorded, cached) in [
+        // Reported: 300 × 4 $ + 60 × 20 $. Then 100 × 4 + 200 × 5 + 700 × 0.2 + 60 × 20.
+        (
+            shipped!("claude"),
+            recorded!("claude-succeeded"),
+            None,
+            known(2400),
+            known(2740),
+        ),
+        // 300 × 1.25 + 60 × 10; then 100 × 1.25 + 200 × 1.25 + 700 × 0.125 + 60 × 10.
+        (
+            shipped!("codex"),
+            recorded!("codex-succeeded"),
+            Some("gpt-5-codex"),
+            known(975),
+            known(1063),
+        ),
+        // Two models: 100 × 0.3 + 20 × 2.5 and 300 × 2 + 60 × 12; then 300 × 2 + 700 × 0.2.
+        (
+            shipped!("gemini"),
+            recorded!("gemini-succeeded"),
+            None,
+            known(1400),
+            known(1540),
+        ),
+        // It reports its own cost, whatever the table says.
+        (
+            shipped!("pi"),
+            recorded!("pi-succeeded"),
+            None,
+            known(420),
+            known(420),
+        ),
+        // A cost of zero is left out by the count. Then 300 × 1.25 + 700 × 0.125 + 60 × 10.
+        (
+            shipped!("opencode"),
+            recorded!("opencode-succeeded"),
+            Some("openai/gpt-5"),
+            known(975),
+            known(1063),
+        ),
+    ] {
+        let name = harness.name.as_str();
+        let cost = |printed: &str| {
+            let mut usage = read(&harness, printed).usage();
+            usage.cost = usage.cost.filter(|it| *it > Cost::default());
+            cost_of_run(&usage, model, &prices)
+        };
+        assert_eq!(cost(printed), recorded, "{name}");
+        assert_eq!(cost(&with_cache(name, printed)), cached, "{name}");
+    }
+}
+
+#[test]
+fn a_codex_run_without_a_model_is_unpriced() {
+    let usage = read(&shipped!("codex"), recorded!("codex-succeeded")).usage();
+    let cost = cost_of_run(&usage, None, &crate::prices());
+    assert_eq!(cost, RunCost::Unpriced { model: None });
+    let model = Some(String::from("gpt-99"));
+    let cost = cost_of_run(&usage, Some("gpt-99"), &crate::prices());
+    assert_eq!(cost, RunCost::Unpriced { model });
 }
 
 #[test]

@@ -42,7 +42,10 @@ impl RequestDecision<'_> {
             self.steps.plan_effect(plan, notify, OnError::Continue);
         }
         for role in &roles {
-            let reason = format!("the {role} {}", Evidence::Stopped);
+            let reason = match self.request.by {
+                Role::Engine => format!("the {role} was stopped, because a budget is used up"),
+                _ => format!("the {role} {}", Evidence::Stopped),
+            };
             self.steps.raise_attention(reason);
         }
         self.steps.settle();

@@ -60,7 +60,7 @@ mod tests {
     use orange_engine::death::FailureClass;
     use orange_engine::names::RunId;
     use orange_engine::role::Role;
-    use orange_engine::usage::Cost;
+    use orange_engine::usage::{Cost, RunUsage};
 
     fn result(role: Role, text: &str) -> ResultOfRun {
         ResultOfRun {
@@ -76,6 +76,7 @@ mod tests {
                 session_id: Some(String::from("s-1")),
                 error: None,
                 error_class: None,
+                used: RunUsage::default(),
             },
         }
     }

@@ -513,8 +513,8 @@ fn what_agents_used_is_shown_where_there_is_room() {
     let run = |tokens, dollars| RunUsage {
         input_tokens: Some(tokens),
         output_tokens: Some(0),
-        cached_tokens: None,
         cost: Cost::from_dollars(dollars),
+        ..RunUsage::default()
     };
     let usage = |run: &RunUsage| {
         let mut usage = Usage::default();

@@ -124,6 +124,7 @@ const COMMANDS: &[CommandCase] = &[
     },
     case("task list", "", NO_PROJECT),
     case("harness list", "", TOO_MUCH),
+    case("budget", "", TOO_MUCH),
     case("harness unpark", "script", ("nobody", "harness-not-found")),
     covered_elsewhere(
         "install",

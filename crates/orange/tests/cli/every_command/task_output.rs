@@ -26,6 +26,7 @@ const LINES: &[&str] = &[
     "workspace list",
     "workspace gc",
     "harness list",
+    "budget",
     "inbox fix",
     "log",
     "config show",

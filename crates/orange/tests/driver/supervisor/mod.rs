@@ -1,6 +1,7 @@
 //! The real `orange serve`: it misses no death and invents none.
 
 mod agent_events;
+mod budget;
 pub mod chaos;
 mod exits;
 mod handover;
