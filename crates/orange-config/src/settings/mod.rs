@@ -338,10 +338,6 @@ fn resolve(all: Vec<Setting>) -> Settings {
         Some(Value::Size(size)) => size,
         _ => 0,
     };
-    let budget = |key: &str| match value(key)? {
-        Value::Budget(limit) => Some(limit),
-        _ => None,
-    };
     Settings {
         harness: text("harness").map(HarnessName::new),
         review_harness: text("review_harness").map(HarnessName::new),
@@ -367,14 +363,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
             failover: names("failover").map(HarnessName::new).collect(),
             ..Limits::default()
         },
-        budget: BudgetLimits {
-            task: budget("budget.task"),
-            job: budget("budget.job"),
-            project: budget("budget.project"),
-            day: budget("budget.day"),
-            is_hard: is_on("budget.hard"),
-            allows_unpriced: text("budget.unpriced").as_deref() == Some("allow"),
-        },
+        budget: budget_limits(value),
         free_disk: size("limits.disk"),
         pool: PoolSettings {
             size: count("pool.size").unwrap_or_default(),
@@ -432,6 +421,21 @@ fn resolve(all: Vec<Setting>) -> Settings {
             keep: count("log.keep").unwrap_or_default(),
         },
         all,
+    }
+}
+
+fn budget_limits(value: impl Fn(&str) -> Option<Value>) -> BudgetLimits {
+    let limit = |key: &str| match value(key)? {
+        Value::Budget(limit) => Some(limit),
+        _ => None,
+    };
+    BudgetLimits {
+        task: limit("budget.task"),
+        job: limit("budget.job"),
+        project: limit("budget.project"),
+        day: limit("budget.day"),
+        is_hard: value("budget.hard") == Some(Value::Switch(true)),
+        allows_unpriced: value("budget.unpriced") == Some(Value::text("allow")),
     }
 }
 

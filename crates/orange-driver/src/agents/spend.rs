@@ -29,7 +29,7 @@ impl Agents {
             for run in runs.iter().filter(|it| it.ended_at.is_none()) {
                 let counted = self.counted_usage(&standing.project, &standing.task, &run.id)?;
                 if let Some((usage, _)) = counted {
-                    self.record_spend(&mut store, run, &usage, clock::now())?;
+                    record_spend(&mut store, run, &usage, clock::now())?;
                 }
             }
         }
@@ -44,39 +44,10 @@ impl Agents {
                 let counted = self.counted_usage(&task.project, &task.id, &run.id)?;
                 if let Some((usage, since)) = counted {
                     let at = run.ended_at.unwrap_or(since);
-                    self.record_spend(store, &run, &usage, at)?;
+                    record_spend(store, &run, &usage, at)?;
                 }
             }
         }
-        Ok(())
-    }
-
-    /// Counts for budgets what a run has used so far. A run that has not ended and has not reported
-    /// anything is not counted yet.
-    fn record_spend(
-        &self,
-        store: &mut Store,
-        run: &RunRecord,
-        usage: &RunUsage,
-        at: Timestamp,
-    ) -> Result<(), DriverError> {
-        let task = store.require(&run.task)?.task;
-        // The task's model is for the agents of its harness.
-        let model = task.agent_settings.model;
-        let model = model.filter(|_| task.harness == run.harness);
-        let cost = cost_of_run(usage, model.as_deref(), &orange_config::prices());
-        if cost == RunCost::Unknown && run.ended_at.is_none() {
-            return Ok(());
-        }
-        store.record_spend(&RunSpend {
-            task: run.task.clone(),
-            run: run.id.clone(),
-            harness: run.harness.clone(),
-            model,
-            tokens: usage.tokens().map(TokenCount::total),
-            cost,
-            at,
-        })?;
         Ok(())
     }
 
@@ -97,6 +68,34 @@ impl Agents {
             ..run.clone()
         };
         let mut store = self.context.store()?;
-        self.record_spend(&mut store, &ended, &usage, clock::now())
+        record_spend(&mut store, &ended, &usage, clock::now())
     }
+}
+
+/// Counts for budgets what a run has used so far. A run that has not ended and has not reported
+/// anything is not counted yet.
+fn record_spend(
+    store: &mut Store,
+    run: &RunRecord,
+    usage: &RunUsage,
+    at: Timestamp,
+) -> Result<(), DriverError> {
+    let task = store.require(&run.task)?.task;
+    // The task's model is for the agents of its harness.
+    let model = task.agent_settings.model;
+    let model = model.filter(|_| task.harness == run.harness);
+    let cost = cost_of_run(usage, model.as_deref(), &orange_config::prices());
+    if cost == RunCost::Unknown && run.ended_at.is_none() {
+        return Ok(());
+    }
+    store.record_spend(&RunSpend {
+        task: run.task.clone(),
+        run: run.id.clone(),
+        harness: run.harness.clone(),
+        model,
+        tokens: usage.tokens().map(TokenCount::total),
+        cost,
+        at,
+    })?;
+    Ok(())
 }

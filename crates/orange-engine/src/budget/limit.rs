@@ -129,7 +129,7 @@ fn scaled(number: &str, factor: u64) -> Option<u64> {
     let mut sum = whole.parse::<u64>().ok()?.checked_mul(factor)?;
     let mut value = factor;
     for digit in decimals.trim_end_matches('0').bytes() {
-        if value % 10 != 0 {
+        if !value.is_multiple_of(10) {
             return None;
         }
         value /= 10;

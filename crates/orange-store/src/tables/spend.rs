@@ -14,8 +14,8 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use crate::Store;
 use crate::error::{StoreError, failed};
 
-/// The largest number that is kept for a run and a day, so that sums of many fit into SQLite's
-/// integers: a million dollars, or a trillion tokens.
+/// The largest number that is kept for a run and a day, so that sums of many fit into an
+/// integer of SQL: a million dollars, or a trillion tokens.
 const MOST: u64 = 1_000_000_000_000;
 
 /// What a run has used so far.
