@@ -10,6 +10,7 @@ use orange_engine::language::prompt::Prompt;
 use orange_engine::language::when::{Limits, When};
 use orange_engine::names::{BranchName, FreshId, HarnessName, LimitName, ProjectName, TaskId};
 use orange_engine::role::Role;
+use orange_engine::routing::Routing;
 use orange_engine::time::Timestamp;
 use orange_engine::{create, decide, load, replay, shipped_workflows};
 
@@ -88,6 +89,7 @@ pub fn workflow(data: &[u8]) {
         harness: HarnessName::new("claude"),
         review_harness: HarnessName::new("codex"),
         agent_settings: orange_engine::task::AgentSettings::default(),
+        routing: Routing::default(),
         queueing: orange_engine::task::Queueing::default(),
         issue: None,
         job: None,

@@ -64,6 +64,11 @@ impl Home {
         self.0.join("harnesses")
     }
 
+    /// The user's skills.
+    pub fn skills(&self) -> PathBuf {
+        self.0.join("skills")
+    }
+
     pub fn settings(&self) -> PathBuf {
         self.0.join("config.toml")
     }

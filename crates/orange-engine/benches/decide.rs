@@ -20,6 +20,7 @@ use orange_engine::input::{Cause, DecisionContext, Facts, Input, NewTask, Reques
 use orange_engine::language::workflow::Trigger;
 use orange_engine::names::{BranchName, FreshId, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
+use orange_engine::routing::Routing;
 use orange_engine::time::Timestamp;
 use orange_engine::{
     Decision, Task, Workflow, apply, create, decide, load, replay, shipped_workflows,
@@ -98,6 +99,7 @@ fn working_task(workflow: &Workflow) -> Task {
         harness: HarnessName::new("claude"),
         review_harness: HarnessName::new("codex"),
         agent_settings: orange_engine::task::AgentSettings::default(),
+        routing: Routing::default(),
         queueing: orange_engine::task::Queueing::default(),
         issue: None,
         job: None,

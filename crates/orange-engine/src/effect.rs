@@ -15,6 +15,7 @@ pub use crate::merge_strategy::MergeStrategy;
 use crate::names::{BranchName, CommitId, HarnessName, RunId, Status, TaskId, WorkspaceName};
 use crate::report::Delegation;
 use crate::role::Role;
+use crate::routing::Choice;
 
 /// The version of the event that planned an effect: unique within its task, and in order.
 #[derive(
@@ -121,7 +122,7 @@ pub enum Effect {
     },
     /// Merge the branch.
     Merge(Merge),
-    /// Choose agent, model and skills.
+    /// Choose harness, model and skills.
     Route,
     /// Create child tasks.
     CreateChildren {
@@ -289,6 +290,8 @@ pub enum EffectOutcome {
     Merged(MergeResult),
     /// The harness that was chosen.
     Routed(HarnessName),
+    /// The harness that was chosen, and why.
+    Chosen(Box<Choice>),
     /// The child tasks that were created.
     Children(Vec<TaskId>),
     /// What became of the branches of the children that are done.

@@ -19,6 +19,7 @@ use crate::names::{
 };
 use crate::report::Report;
 use crate::role::Role;
+use crate::routing::Routing;
 use crate::task::{AgentSettings, Queueing, Submission};
 use crate::time::Timestamp;
 
@@ -199,6 +200,20 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unchanged_at: Option<CommitId>,
     },
+    /// Another harness took over from a parked one.
+    #[serde(rename = "harness.replaced")]
+    HarnessReplaced {
+        /// The role whose agent is started.
+        role: Role,
+        /// Whether it is the task's review harness.
+        reviews: bool,
+        /// The parked harness.
+        from: HarnessName,
+        /// The harness that took over.
+        to: HarnessName,
+        /// Why the harness is parked.
+        reason: String,
+    },
     /// The task needs the user.
     #[serde(rename = "attention.raised")]
     AttentionRaised {
@@ -319,6 +334,9 @@ pub struct TaskCreation {
     /// Model and effort of its agents, where set.
     #[serde(default, skip_serializing_if = "AgentSettings::is_unset")]
     pub agent_settings: AgentSettings,
+    /// Its labels, and who chose its harness.
+    #[serde(default, skip_serializing_if = "Routing::is_unset")]
+    pub routing: Routing,
     /// When its work starts relative to other tasks.
     #[serde(flatten)]
     pub queueing: Queueing,

@@ -62,6 +62,9 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
             format!("crash {crash_count} of the {role} in this status")
         }
         Fact::ErrorRecorded { error, .. } => format!("error: {error}"),
+        Fact::HarnessReplaced {
+            role, to, reason, ..
+        } => format!("{reason}, so `{to}` is the {role} now"),
         Fact::AttentionRaised { reason } => format!("needs you: {reason}"),
         Fact::AttentionCleared { by } => format!("{} cleared its attention items", actor(by)),
         Fact::MergeStarted {
@@ -149,6 +152,7 @@ fn describe_plan(effect: &Effect) -> String {
 fn describe_outcome(effect: EffectId, outcome: &EffectOutcome, events: &[Event]) -> String {
     match outcome {
         EffectOutcome::Merged(merged) => merged.to_string(),
+        EffectOutcome::Chosen(choice) => choice.to_string(),
         EffectOutcome::PullRequest(link) => format!("the branch has {link}: {}", link.url),
         EffectOutcome::ChildrenMerged(merges) if !merges.is_empty() => describe_merges(merges),
         _ => format!("{} was done", label(effect, events)),

@@ -19,6 +19,7 @@ use crate::names::{
 };
 use crate::report::Report;
 use crate::role::Role;
+use crate::routing::Routing;
 use crate::task::{AgentSettings, Queueing};
 use crate::time::Timestamp;
 
@@ -179,6 +180,14 @@ pub enum Observation {
         error: String,
         /// What the task's agent needs to know to fix the cause, if an agent can fix it.
         feedback: Option<String>,
+    },
+    /// A start waits for a parked harness, and another harness can take over.
+    StandIn {
+        /// The run to be started.
+        run: RunId,
+        harness: HarnessName,
+        /// Why the run's own harness is parked.
+        reason: String,
     },
     /// The branch was merged, but not by orange.
     Merged {
@@ -353,6 +362,8 @@ pub struct NewTask {
     pub review_harness: HarnessName,
     /// The settings of its agents.
     pub agent_settings: AgentSettings,
+    /// Its labels, and who chose its harness.
+    pub routing: Routing,
     /// When to start its work relative to other tasks.
     pub queueing: Queueing,
     /// The issue that it is for.

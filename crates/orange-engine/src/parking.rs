@@ -44,6 +44,9 @@ const FIRST_PAUSE: i64 = 60_000;
 /// The longest such pause, in milliseconds.
 const LONGEST_PAUSE: i64 = 900_000;
 
+/// How long a wait must be for another harness to take over, in milliseconds.
+const LONG_WAIT: i64 = 300_000;
+
 impl Reason {
     pub const ALL: [Reason; 4] = [
         Reason::Quota,
@@ -103,6 +106,12 @@ impl Parking {
             && self
                 .until
                 .is_some_and(|until| length(until) < LONGEST_PAUSE)
+    }
+
+    /// Whether it lasts long enough for another harness to take over.
+    pub fn is_long(&self) -> bool {
+        let length = |until: Timestamp| until.millis().saturating_sub(self.since.millis());
+        self.until.is_none_or(|until| length(until) >= LONG_WAIT)
     }
 
     /// Whether the harness is still parked at `now`.

@@ -22,6 +22,7 @@ use crate::names::{
 };
 use crate::report::Report;
 use crate::role::Role;
+use crate::routing::Routing;
 use crate::time::Timestamp;
 use crate::wording::actor;
 
@@ -53,6 +54,9 @@ pub struct Task {
     /// Model and effort of its agents, where set.
     #[serde(default, skip_serializing_if = "AgentSettings::is_unset")]
     pub agent_settings: AgentSettings,
+    /// Its labels, and why it has its harness.
+    #[serde(default, skip_serializing_if = "Routing::is_unset")]
+    pub routing: Routing,
     /// When its work starts relative to other tasks.
     #[serde(flatten)]
     pub queueing: Queueing,

@@ -41,9 +41,9 @@ pub fn project(
     now: Timestamp,
 ) -> Result<ProjectionReport, StoreError> {
     let id = task;
-    let stored = store.require(id)?;
-    let directory = TaskDirectory::new(&store.home, &stored.task.project, id)?;
-    let file = TaskFile::open(&directory, now, "write the files of the task")?;
+    let attempt = "write the files of the task";
+    let (file, stored) = TaskFile::open_with_task(store, id, now, attempt)?;
+    let directory = file.directory.clone();
     // Write the workflow first, because a rebuild needs it to interpret the history.
     whole_file::write_if_changed(&directory.workflow(), stored.workflow_text.as_bytes())?;
     reach("the workflow is written");
@@ -97,10 +97,9 @@ pub fn archive_section(
     section: &SectionName,
     now: Timestamp,
 ) -> Result<ProjectionReport, StoreError> {
-    let stored = store.require(task)?.task;
-    let directory = TaskDirectory::new(&store.home, &stored.project, task)?;
-    let file = TaskFile::open(&directory, now, "archive a section of TASK.md")?;
-    rewrite(store, &file, &stored, &|old| {
+    let attempt = "archive a section of TASK.md";
+    let (file, stored) = TaskFile::open_with_task(store, task, now, attempt)?;
+    rewrite(store, &file, &stored.task, &|old| {
         old.with_section_archived(section)
     })
 }

@@ -139,6 +139,7 @@ impl Bench {
             review_harness: None,
             status: None,
             agent_settings: AgentSettings::default(),
+            labels: Vec::new(),
             queueing: orange_engine::task::Queueing::default(),
             issue: None,
             job: None,
@@ -205,6 +206,7 @@ impl Bench {
             default: Some(&default),
             task_file: "TASK.md",
             excluded: &[],
+            aside: &self.path("aside"),
         });
         let took = start.elapsed();
         assert!(matches!(acquired.unwrap(), AcquireResult::Acquired(_)));

@@ -150,8 +150,6 @@ codes! {
     MergeUnchecked = "merge-unchecked", Error;
     /// A task can end although the merge of its pull request was not observed.
     MergeUnobserved = "merge-unobserved", Error;
-    /// A hook that this version cannot perform.
-    NotAvailable = "not-available", Error;
     /// The search was stopped before it had covered everything.
     SearchIncomplete = "search-incomplete", Warning;
 }

@@ -4,7 +4,6 @@
 //! tasks, so proof and behaviour cannot drift apart. What is visible in the file alone is found
 //! without a search.
 
-mod availability;
 mod exits;
 mod finding;
 mod incidents;
@@ -70,7 +69,6 @@ pub fn check_within(workflow: &Workflow, max_situations: usize) -> CheckReport {
         incidents.check_visit(visit);
     });
     let mut findings = structure::find(workflow);
-    findings.extend(availability::find(workflow));
     findings.extend(exits::find(workflow));
     findings.extend(exits::find_dead_rules(
         workflow,

@@ -9,6 +9,7 @@ use orange_engine::names::{
     BranchName, FieldName, HarnessName, ProjectName, RunId, Status, TaskId, WorkspaceName,
 };
 use orange_engine::role::Role;
+use orange_engine::routing::Routing;
 use orange_engine::task::{
     AgentSettings, LastError, Queueing, Run, RunState, StatusEntry, Task, Workspace,
 };
@@ -119,6 +120,7 @@ impl Situation {
             harness: HarnessName::new("harness"),
             review_harness: HarnessName::new("harness"),
             agent_settings: AgentSettings::default(),
+            routing: Routing::default(),
             queueing: Queueing::default(),
             fields,
             crash_count: self.crashes,

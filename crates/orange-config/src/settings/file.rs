@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use orange_engine::language::nearest;
+use orange_engine::routing::RouteRule;
 use serde::Serialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -73,14 +74,24 @@ fn current_name(written: String) -> String {
 /// What a file says, by key: the value and its line.
 pub(crate) type GivenValues = BTreeMap<String, (Value, usize)>;
 
+/// What a file says.
+#[derive(Debug, Default)]
+pub(crate) struct GivenSettings {
+    pub(crate) values: GivenValues,
+    /// The `[[route]]` tables.
+    pub(crate) routes: Vec<RouteRule>,
+}
+
 /// Reads the file; a home without one sets nothing.
-pub(crate) fn load(path: &Path) -> Result<GivenValues, SettingsError> {
+pub(crate) fn load(path: &Path) -> Result<GivenSettings, SettingsError> {
     let unreadable = |error: &io::Error| SettingsError::Unreadable {
         path: path.to_owned(),
         reason: reason(error),
     };
     let text = match read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(GivenValues::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(GivenSettings::default());
+        }
         text => text.map_err(|error| unreadable(&error))?,
     };
     parse(&text).map_err(|problems| SettingsError::Invalid {
@@ -103,10 +114,11 @@ fn read(path: &Path) -> io::Result<String> {
     fs::read_to_string(path)
 }
 
-fn parse(text: &str) -> Result<GivenValues, Vec<SettingsProblem>> {
+pub(super) fn parse(text: &str) -> Result<GivenSettings, Vec<SettingsProblem>> {
     let mut reader = SettingsReader {
         text,
         given: GivenValues::new(),
+        routes: Vec::new(),
         problems: Vec::new(),
     };
     let (table, errors) = DeTable::parse_recoverable(text);
@@ -119,15 +131,19 @@ fn parse(text: &str) -> Result<GivenValues, Vec<SettingsProblem>> {
         reader.read_table("", table.get_ref());
     }
     if reader.problems.is_empty() {
-        return Ok(reader.given);
+        return Ok(GivenSettings {
+            values: reader.given,
+            routes: reader.routes,
+        });
     }
     reader.problems.sort_by_key(|it| (it.line, it.column));
     Err(reader.problems)
 }
 
-struct SettingsReader<'text> {
+pub(super) struct SettingsReader<'text> {
     text: &'text str,
     given: GivenValues,
+    pub(super) routes: Vec<RouteRule>,
     problems: Vec<SettingsProblem>,
 }
 
@@ -135,6 +151,10 @@ impl SettingsReader<'_> {
     fn read_table(&mut self, prefix: &str, table: &DeTable<'_>) {
         for (name, value) in table {
             let full = current_name(format!("{prefix}{}", name.get_ref()));
+            if full == "route" {
+                self.read_routes(value);
+                continue;
+            }
             match (key(&full), value.get_ref()) {
                 (Some(_), _) => self.read_value(&full, name.span(), value),
                 (None, DeValue::Table(inner)) if is_table(&full) => {
@@ -177,6 +197,19 @@ impl SettingsReader<'_> {
     }
 
     fn read_names(&mut self, full: &str, name_span: Range<usize>, value: &Spanned<DeValue<'_>>) {
+        if let Some(names) = self.names_of(full, value) {
+            let (line, _) = self.position(name_span.start);
+            self.given
+                .insert(full.to_owned(), (Value::Names(names), line));
+        }
+    }
+
+    /// The names of a list; a mistake in it is reported.
+    pub(super) fn names_of(
+        &mut self,
+        full: &str,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Option<Vec<String>> {
         let mut names = Vec::new();
         let entries = value.get_ref().as_array();
         for entry in entries.into_iter().flatten() {
@@ -184,21 +217,19 @@ impl SettingsReader<'_> {
             let Some(Value::Names(name)) = name else {
                 let message = format!("`{full}` must be {}", Kind::Names.expected());
                 self.report(&entry.span(), message, None);
-                return;
+                return None;
             };
             names.extend(name);
         }
         if entries.is_none() {
             let message = format!("`{full}` must be {}", Kind::Names.expected());
             self.report(&value.span(), message, None);
-            return;
+            return None;
         }
-        let (line, _) = self.position(name_span.start);
-        self.given
-            .insert(full.to_owned(), (Value::Names(names), line));
+        Some(names)
     }
 
-    fn report(&mut self, at: &Range<usize>, message: String, nearest: Option<String>) {
+    pub(super) fn report(&mut self, at: &Range<usize>, message: String, nearest: Option<String>) {
         let (line, column) = self.position(at.start);
         self.problems.push(SettingsProblem {
             line,
@@ -244,11 +275,13 @@ mod tests {
 
     #[test]
     fn every_setting_is_optional_and_has_a_line() {
-        assert_eq!(parse("").unwrap(), GivenValues::new());
+        assert_eq!(parse("").unwrap().values, GivenValues::new());
         let text = "harness = \"a\"\n[limits]\nagents = 4\nharness.\"b.c\" = 2\n[limits.status]\n\
                     working = 0\n[notify]\nbell = false\n";
-        let given = parse(text).unwrap();
-        let labels = parse("[forge]\nlabels = [\"one\", \"two words\"]\n").unwrap();
+        let given = parse(text).unwrap().values;
+        let labels = parse("[forge]\nlabels = [\"one\", \"two words\"]\n")
+            .unwrap()
+            .values;
         let names = vec![String::from("one"), String::from("two words")];
         assert_eq!(labels["forge.labels"], (Value::Names(names), 2));
         assert_eq!(given["harness"], (Value::text("a"), 1));

@@ -52,6 +52,12 @@ pub const KEYS: &[Key] = &[
         ..PLAIN
     },
     Key {
+        name: "failover",
+        kind: Kind::Names,
+        meaning: "The coding agents that take over, in this order, when the one of a task is parked for five minutes or longer.",
+        ..PLAIN
+    },
+    Key {
         name: "review_harness",
         kind: Kind::Name,
         meaning: "The coding agent that reviews new tasks; defaults to `harness`.",
@@ -253,6 +259,31 @@ pub const KEYS: &[Key] = &[
         name: "forge.share",
         meaning: "How many percent of your remaining GitHub quota orange may use; more than 100 counts as 100.",
         default: || Some(Value::Count(50)),
+        ..PLAIN
+    },
+    Key {
+        name: "router.harness",
+        kind: Kind::Name,
+        meaning: "The coding agent that chooses the agent of a task if no `[[route]]` does; without it, nothing is asked.",
+        ..PLAIN
+    },
+    Key {
+        name: "router.model",
+        kind: Kind::Name,
+        meaning: "The model of the router; a small one is enough.",
+        ..PLAIN
+    },
+    Key {
+        name: "router.choices",
+        kind: Kind::Names,
+        meaning: "What the router may choose, as `HARNESS` or `HARNESS:MODEL`; defaults to every installed coding agent.",
+        ..PLAIN
+    },
+    Key {
+        name: "router.timeout",
+        kind: Kind::Duration,
+        meaning: "How long the router may take; it is asked at most twice for a task.",
+        default: || Some(Value::Duration(Duration::from_secs(30))),
         ..PLAIN
     },
     Key {

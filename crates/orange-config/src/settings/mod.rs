@@ -5,6 +5,7 @@
 
 pub(crate) mod file;
 pub(crate) mod keys;
+mod routes;
 pub(crate) mod value;
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use keys::{KEYS, Key};
 use orange_engine::effect::MergeStrategy;
 use orange_engine::forge::account::Permission;
 use orange_engine::names::{HarnessName, Status};
+use orange_engine::routing::RouteRule;
 use orange_engine::schedule::Limits;
 use serde::Serialize;
 use value::Value;
@@ -28,6 +30,9 @@ pub struct Settings {
     pub harness: Option<HarnessName>,
     /// The harness that reviews new tasks; if absent, `harness` does.
     pub review_harness: Option<HarnessName>,
+    /// The rules that choose the harness of a task, in order.
+    pub routes: Vec<RouteRule>,
+    pub router: RouterSettings,
     pub workflow: String,
     /// The branch of new tasks, with variables.
     pub branch: String,
@@ -53,6 +58,18 @@ pub struct Settings {
     pub background: Option<Background>,
     pub log: LogSettings,
     all: Vec<Setting>,
+}
+
+/// The model that chooses the harness of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouterSettings {
+    /// The harness that runs it; if absent, there is no router.
+    pub harness: Option<HarnessName>,
+    pub model: Option<String>,
+    /// What it may choose: `HARNESS` or `HARNESS:MODEL`; if empty, every harness.
+    pub choices: Vec<String>,
+    /// How long one answer may take.
+    pub timeout: Duration,
 }
 
 /// The worktrees of a project.
@@ -214,8 +231,9 @@ impl Settings {
         project: Option<&Project>,
     ) -> Result<Settings, SettingsError> {
         let given = file::load(&home.settings())?;
-        let all = merge(home, environment, project, &given)?;
+        let all = merge(home, environment, project, &given.values)?;
         let mut settings = resolve(all);
+        settings.routes = given.routes;
         let config = settings.tmux_config.take();
         settings.tmux_config = config.map(|path| environment.expand_home(path));
         Ok(settings)
@@ -308,6 +326,10 @@ fn resolve(all: Vec<Setting>) -> Settings {
         _ => Duration::default(),
     };
     let is_on = |key: &str| value(key) == Some(Value::Switch(true));
+    let names = |key: &str| match value(key) {
+        Some(Value::Names(names)) => names.into_iter(),
+        _ => Vec::new().into_iter(),
+    };
     let family = |family: &str| counts(&all, family).into_iter();
     let size = |key: &str| match value(key) {
         Some(Value::Size(size)) => size,
@@ -316,6 +338,13 @@ fn resolve(all: Vec<Setting>) -> Settings {
     Settings {
         harness: text("harness").map(HarnessName::new),
         review_harness: text("review_harness").map(HarnessName::new),
+        routes: Vec::new(),
+        router: RouterSettings {
+            harness: text("router.harness").map(HarnessName::new),
+            model: text("router.model"),
+            choices: names("router.choices").collect(),
+            timeout: duration("router.timeout"),
+        },
         workflow: text("workflow").unwrap_or_default(),
         branch: text("branch").unwrap_or_default(),
         wait: duration("wait"),
@@ -328,6 +357,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
             status: family("limits.status.")
                 .map(|(name, count)| (Status::new(name), count))
                 .collect(),
+            failover: names("failover").map(HarnessName::new).collect(),
             ..Limits::default()
         },
         free_disk: size("limits.disk"),
@@ -353,10 +383,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
                 _ => MergePlace::Forge,
             },
             draft: is_on("forge.draft"),
-            labels: match value("forge.labels") {
-                Some(Value::Names(labels)) => labels,
-                _ => Vec::new(),
-            },
+            labels: names("forge.labels").collect(),
             issues: issue_settings(text, is_on("forge.issues.close")),
             poll: duration("forge.poll"),
             cold: duration("forge.cold"),

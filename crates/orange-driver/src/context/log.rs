@@ -144,6 +144,7 @@ fn cause_and_role(cause: &Cause) -> (&'static str, Option<String>) {
                 Observation::RunEnded { .. } => "run_ended",
                 Observation::EffectDone { .. } => "effect_done",
                 Observation::EffectFailed { .. } => "effect_failed",
+                Observation::StandIn { .. } => "stand_in",
                 Observation::Merged { .. } => "merged",
                 Observation::PullRequest(_) => "pull_request",
                 Observation::TimedOut => "timed_out",

@@ -7,8 +7,10 @@ pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod notify;
 pub(crate) mod progress;
+pub(crate) mod router_pause;
 pub(crate) mod run_location;
 pub(crate) mod script_runs;
+pub(crate) mod skills;
 pub(crate) mod supervision;
 pub(crate) mod user_environment;
 pub(crate) mod workflows;
@@ -26,6 +28,7 @@ use orange_store::Store;
 
 use crate::DriverError;
 use crate::context::progress::Progress;
+use crate::context::router_pause::RouterPause;
 
 /// How long another process's commit usually takes.
 const USUAL_COMMIT: Duration = Duration::from_millis(500);
@@ -47,6 +50,7 @@ pub struct Context {
     pub(crate) log: LogSettings,
     pub(crate) wait: Duration,
     pub(crate) progress: Progress,
+    pub(crate) router_pause: RouterPause,
 }
 
 /// Limits on retries and waiting.
@@ -116,6 +120,7 @@ impl Context {
             log,
             wait,
             progress: Progress::default(),
+            router_pause: RouterPause::default(),
         })
     }
 

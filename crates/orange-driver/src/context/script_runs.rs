@@ -5,6 +5,7 @@ use orange_engine::names::{RunId, TaskId};
 use super::{Context, ids};
 
 pub(crate) const GATE: &str = "gate";
+pub(crate) const ROUTER: &str = "router";
 pub(crate) const SETUP: &str = "setup";
 pub(crate) const TEARDOWN: &str = "teardown";
 pub(crate) const VERIFY: &str = "verify";
@@ -15,10 +16,10 @@ impl Context {
         RunId::new(format!("{name}-{task}-{}", self.short_hash()))
     }
 
-    /// The task that a gate, a setup, a teardown or a verification runs for, from the id that its
+    /// The task that a gate, the router, a setup, a teardown or a verification runs for, from the id that its
     /// processes carry.
     pub(crate) fn task_of_script(&self, run: &RunId) -> Option<TaskId> {
-        let names = [GATE, SETUP, TEARDOWN, VERIFY];
+        let names = [GATE, ROUTER, SETUP, TEARDOWN, VERIFY];
         let rest = names
             .iter()
             .find_map(|name| run.as_str().strip_prefix(name)?.strip_prefix('-'))?;

@@ -52,8 +52,7 @@ impl Performer {
             }
             Effect::Notify { message, via } => self.notify_user(&task, message, via),
             Effect::SpawnNext => self.spawn_next(store, &task),
-            // Only tasks pinned to an older workflow request this effect; they keep their harness.
-            Effect::Route => Ok(EffectOutcome::Routed(task.harness.clone())),
+            Effect::Route => self.route(store, &task),
             Effect::PushBranch { branch } => self.push(&task, branch),
             Effect::DeleteRemoteBranch { branch } => self.delete_remote(&task, branch),
             Effect::Merge(merge) => {

@@ -114,6 +114,7 @@ impl Performer {
             } else {
                 AgentSettings::default()
             },
+            labels: delegation.labels.clone(),
             queueing: Queueing {
                 priority: task.queueing.priority,
                 parent: Some(task.id.clone()),

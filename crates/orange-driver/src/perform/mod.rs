@@ -17,7 +17,10 @@ mod merge_on_forge;
 mod notify;
 mod pull_request;
 mod remote;
+mod route;
+mod router;
 mod spawn;
+mod stand_in;
 pub(crate) mod warn_unperformed;
 
 use std::sync::Arc;
@@ -173,6 +176,7 @@ impl Performer {
         task: &TaskId,
     ) -> Result<Result<(), DriverError>, DriverError> {
         let mut copies = Ok(());
+        self.take_over(store, task)?;
         let mut upcoming = next(store, task, clock::now())?;
         while let Next::Now(pending) = upcoming {
             if self.is_for_another(&pending) {

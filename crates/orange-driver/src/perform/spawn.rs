@@ -12,6 +12,7 @@ use orange_effects::tmux::{StartRequest, StartResult, TmuxError};
 use orange_engine::Task;
 use orange_engine::activity::AgentEventKind;
 use orange_engine::effect::{EffectOutcome, Spawn};
+use orange_engine::role::Role;
 use orange_store::{
     Delivery, RunSetup, Store, WorkspaceRecord, WorkspaceState, expect_agent_events,
     restart_event_clock,
@@ -165,7 +166,7 @@ impl Performer {
             let written = git.and_then(|git| git.write_agent_files(directory, &harness.files));
             written.map_err(Failure::temporary)?
         };
-        let prompt = prompt(store, task, spawn)?;
+        let prompt = self.prompt(store, task, spawn)?;
         let conversation = self.conversation(store, task, spawn, &harness)?;
         let mode = start_mode(spawn.headless);
         let output = harness.result.is_some() && mode == StartMode::Headless;
@@ -226,6 +227,38 @@ impl Performer {
         Ok(())
     }
 
+    /// The prompt of a run, with the skills that were chosen for the task. It also mentions waiting
+    /// messages, because nothing else announces them.
+    fn prompt(&self, store: &Store, task: &Task, spawn: &Spawn) -> Result<String, Failure> {
+        let mut prompt = spawn.prompt.clone();
+        if let Some(route) = task
+            .routing
+            .route
+            .as_ref()
+            .filter(|_| spawn.role == Role::Worker)
+        {
+            prompt.push_str(&route.profile.to_string());
+            let skills = route.skills.iter();
+            for text in skills.filter_map(|name| self.context.skill_text(task, name)) {
+                prompt = format!("{}\n\n{}\n", prompt.trim_end(), text.trim());
+            }
+        }
+        let projects = self.context.projects().map_err(Failure::temporary)?;
+        let project = projects
+            .require(&task.project)
+            .map_err(Failure::temporary)?;
+        if project.task_file != TASK_FILE {
+            prompt = name_task_file(&prompt, &project.task_file);
+        }
+        let inbox = store.inbox(&task.id).map_err(Failure::temporary)?;
+        let mut waiting = inbox.iter().filter(|it| it.read_at.is_none());
+        Ok(if waiting.any(|it| it.to == spawn.role) {
+            format!("{}\n\n{NUDGE}\n", prompt.trim_end())
+        } else {
+            prompt
+        })
+    }
+
     /// The environment with this program at the end of the `PATH`: agents call it by its name.
     fn with_orange_on_path(&self) -> Environment {
         let mut variables = self.context.environment.variables().clone();
@@ -248,23 +281,25 @@ impl Performer {
     }
 }
 
+/// The usual name of a task's file, which workflows and messages use.
+const TASK_FILE: &str = "TASK.md";
+
+/// The prompt for a project whose tasks have another file, because the repository has a TASK.md of
+/// its own.
+fn name_task_file(prompt: &str, file: &str) -> String {
+    format!(
+        "{}\n\nYour task file is {file}. When orange says {TASK_FILE}, it means this file; the \
+         repository's own {TASK_FILE} is something else.\n",
+        prompt.replace(TASK_FILE, file).trim_end()
+    )
+}
+
 pub(crate) fn start_mode(is_headless: bool) -> StartMode {
     if is_headless {
         StartMode::Headless
     } else {
         StartMode::Interactive
     }
-}
-
-/// The prompt of a run. It also mentions waiting messages, because nothing else announces them.
-fn prompt(store: &Store, task: &Task, spawn: &Spawn) -> Result<String, Failure> {
-    let inbox = store.inbox(&task.id).map_err(Failure::temporary)?;
-    let mut waiting = inbox.iter().filter(|it| it.read_at.is_none());
-    Ok(if waiting.any(|it| it.to == spawn.role) {
-        format!("{}\n\n{NUDGE}\n", spawn.prompt.trim_end())
-    } else {
-        spawn.prompt.clone()
-    })
 }
 
 /// Drops what prevented the delivery of messages to an earlier run: the prompt of this run mentions

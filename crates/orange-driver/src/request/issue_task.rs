@@ -84,6 +84,7 @@ fn apply(new: &mut NewTaskRequest, labels: LabelSettings, settings: &IssueSettin
         own.model = own.model.take().or(labels.model);
         own.effort = own.effort.take().or(labels.effort);
     }
+    new.labels.extend(labels.others);
     new.harness = new.harness.take().or(agent);
     let workflow = labels.workflow.or_else(|| settings.workflow.clone());
     new.workflow = new.workflow.take().or(workflow);

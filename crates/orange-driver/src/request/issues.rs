@@ -287,6 +287,7 @@ pub(super) fn request_of(project: &ProjectName) -> NewTaskRequest {
         review_harness: None,
         status: None,
         agent_settings: AgentSettings::default(),
+        labels: Vec::new(),
         queueing: Queueing {
             starts_automatically: true,
             ..Queueing::default()

@@ -11,6 +11,7 @@ use orange_engine::input::{DecisionContext, Facts, NewTask};
 use orange_engine::job::JobLink;
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
+use orange_engine::routing::Routing;
 use orange_engine::task::{AgentSettings, Queueing};
 use orange_engine::{Decision, Refusal, Workflow, create};
 use orange_store::{Creation, Store, StoreError, TaskDirectory};
@@ -51,6 +52,8 @@ pub struct NewTaskRequest {
     pub status: Option<Status>,
     /// The settings of its agents.
     pub agent_settings: AgentSettings,
+    /// Its labels; rules that choose its harness look at them.
+    pub labels: Vec<String>,
     /// When its work starts, relative to other tasks.
     pub queueing: Queueing,
     /// The issue that it is for.
@@ -212,6 +215,7 @@ impl Steps {
                 harness: prepared.harness.clone(),
                 review_harness: prepared.review_harness.clone(),
                 agent_settings: new.agent_settings.clone(),
+                routing: routing(new),
                 queueing: prepared.queueing.clone(),
                 issue: new.issue.as_ref().map(|it| it.link.clone()),
                 job: new.job.clone(),
@@ -289,6 +293,20 @@ impl Steps {
             return Ok((Project { harness, ..project }, true));
         }
         Ok((self.callers.project_for(new.project.as_ref())?, false))
+    }
+}
+
+/// A harness, or a model of the default one, that was chosen for the task stays.
+fn routing(new: &NewTaskRequest) -> Routing {
+    let is_chosen = new.harness.is_some() || new.agent_settings.model.is_some();
+    let routing = if is_chosen {
+        Routing::chosen()
+    } else {
+        Routing::default()
+    };
+    Routing {
+        labels: new.labels.clone(),
+        ..routing
     }
 }
 

@@ -6,7 +6,7 @@ use orange_engine::effect::Effect;
 use orange_engine::event::{Event, Fact};
 use orange_engine::input::{Cause, RequestKind};
 use orange_engine::language::workflow::Kind;
-use orange_engine::names::Status;
+use orange_engine::names::{HarnessName, Status};
 use orange_engine::parking::Parking;
 use orange_engine::role::Role;
 use orange_engine::schedule::{FullDisk, Limits};
@@ -23,6 +23,7 @@ impl Steps {
     pub(crate) fn limits(&self, by: &Role) -> Result<Limits, DriverError> {
         let settings = self.context.settings(None)?;
         let mut limits = settings.limits;
+        limits.failover = self.installed(limits.failover)?;
         let (disk, needed) = (self.context.home.workspaces(), settings.free_disk);
         // A disk whose free space is unknown does not hold back starts: the start itself reports
         // the problem.
@@ -37,6 +38,34 @@ impl Steps {
             }
         }
         Ok(limits)
+    }
+
+    /// The harnesses that take over from a parked one, in order.
+    pub(crate) fn failover(&self) -> Result<Vec<HarnessName>, DriverError> {
+        let settings = self.context.settings(None)?;
+        self.installed(settings.limits.failover)
+    }
+
+    /// Every harness whose program exists.
+    pub(crate) fn installed_harnesses(&self) -> Result<Vec<HarnessName>, DriverError> {
+        let harnesses = self.context.harnesses()?;
+        let all = harnesses.all().iter();
+        let named = all.filter_map(|(_, it)| Some(it.as_ref().ok()?.name.clone()));
+        self.installed(named.collect())
+    }
+
+    /// Those of these harnesses whose definition has no mistake and whose program exists.
+    fn installed(&self, mut names: Vec<HarnessName>) -> Result<Vec<HarnessName>, DriverError> {
+        if names.is_empty() {
+            return Ok(names);
+        }
+        let harnesses = self.context.harnesses()?;
+        let path = self.context.environment.variable("PATH");
+        names.retain(|name| {
+            let harness = harnesses.require(name);
+            harness.is_ok_and(|harness| harness.locate(path).is_ok())
+        });
+        Ok(names)
     }
 
     /// The limits that apply to a plan, if it starts the work of a task, or continues the work of

@@ -3,7 +3,7 @@
 //! Invariant: nothing here deletes work. Work that is unsaved when a worktree is released goes into
 //! a rescue. A worktree that cannot be made clean is left unchanged, and leaves the pool.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use orange_config::Project;
 use orange_config::clock;
@@ -49,8 +49,14 @@ impl Workspaces {
             .map_err(Failure::temporary)?;
         // A failure keeps the reservation: the next attempt, or a release, continues from there.
         let git = self.open_repository(&project).map_err(Failure::temporary)?;
-        let acquired = check_out(store, &git, task, &project, &workspace)?;
+        let aside = self.aside(&workspace.name);
+        let acquired = check_out(store, &git, task, &project, &workspace, &aside)?;
         notices.extend(checkout_warnings(&acquired));
+        notices.extend(leftover_notice(
+            &acquired.moved_aside,
+            &workspace.name,
+            &aside,
+        ));
         notices.extend(lost_branch_notice(task, &acquired));
         notices.extend(self.include_files(&git, &project, &workspace, &acquired.worktree)?);
         self.run_script(Script::Setup, task, &project, &workspace)?;
@@ -88,17 +94,15 @@ impl Workspaces {
             path: file.into(),
             bytes: 0,
         };
-        let name = format!("{workspace}-{}", clock::now().millis());
-        let folder = self.context.home.set_aside().join(name);
+        let folder = self.aside(workspace);
         let moved = worktree.move_aside(&[leftover], &folder)?;
-        let notice = |_: &_| {
-            let path = folder.join(file);
-            format!(
-                "an earlier task left something at `{file}` in {workspace}; it was moved to `{}`",
-                path.display()
-            )
-        };
-        Ok(moved.first().map(notice))
+        Ok(leftover_notice(&moved, workspace, &folder))
+    }
+
+    /// A directory that no other process uses, for what an earlier task left in a workspace.
+    fn aside(&self, workspace: &WorkspaceName) -> PathBuf {
+        let name = format!("{workspace}-{}", clock::now().millis());
+        self.context.home.set_aside().join(name)
     }
 
     /// Removes TASK.md, saves unsaved work, and detaches the worktree from the branch. The caller
@@ -215,6 +219,7 @@ fn check_out<'git>(
     task: &Task,
     project: &Project,
     workspace: &WorkspaceRecord,
+    aside: &Path,
 ) -> Result<AcquiredWorkspace<'git>, Failure> {
     let submitted = task.submission.as_ref().map(|it| &it.commit);
     let delegation = task.queueing.delegation.as_ref();
@@ -227,6 +232,7 @@ fn check_out<'git>(
         default: Some(&project.default_branch),
         task_file: &project.task_file,
         excluded: &[],
+        aside,
     };
     let refusal = match git.acquire(&acquire) {
         Ok(AcquireResult::Acquired(acquired)) => return Ok(acquired),
@@ -285,6 +291,19 @@ fn holder_hint(
 fn is_same_path(one: &Path, other: &Path) -> bool {
     let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     canonical(one) == canonical(other)
+}
+
+/// A notice for the user about what an earlier task left.
+fn leftover_notice(moved: &[PathBuf], workspace: &WorkspaceName, aside: &Path) -> Option<String> {
+    let first = moved.first()?.display();
+    let others = match moved.len() - 1 {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
+    Some(format!(
+        "an earlier task left `{first}`{others} in {workspace}; moved to `{}`",
+        aside.display()
+    ))
 }
 
 /// What the user should know about a worktree that was just checked out.

@@ -130,6 +130,7 @@ impl Workspaces {
         let worktree = git.worktree(&workspace.path)?;
         let found = worktree.branch()?;
         let is_elsewhere = found.as_ref() != Some(branch);
+        let on_branch = found.is_some();
         let on = found.map_or(String::from("no branch"), |found| format!("`{found}`"));
         if is_elsewhere && *branch != task.branch {
             let reason = format!(
@@ -140,7 +141,15 @@ impl Workspaces {
         }
         if is_elsewhere && git.branch(branch)?.is_none() {
             let id = &task.id;
-            let reason = format!("its worktree is on {on}; run `orange task update {id} --branch`");
+            let reason = if on_branch {
+                format!("its worktree is on {on}; run `orange task update {id} --branch`")
+            } else {
+                format!(
+                    "its worktree is on no branch, and `{branch}` is gone; run `git -C '{}' switch \
+                     -c {branch}`",
+                    workspace.path.display()
+                )
+            };
             return Err(unknown("the branch", reason));
         }
         worktree

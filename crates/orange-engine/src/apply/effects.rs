@@ -83,6 +83,12 @@ pub(super) fn finish_effect(task: &mut Task, id: EffectId, outcome: &EffectOutco
             task.sections.remove(&section);
         }
         (Effect::Route, EffectOutcome::Routed(harness)) => task.harness = harness.clone(),
+        (Effect::Route, EffectOutcome::Chosen(choice)) => {
+            task.harness = choice.harness.clone();
+            task.agent_settings.model = choice.model.clone();
+            task.agent_settings.effort = choice.effort.clone();
+            task.routing.route = Some(choice.route.clone());
+        }
         (Effect::CreatePr(_), EffectOutcome::PullRequest(link)) => {
             task.pull_request = Some(link.clone());
         }

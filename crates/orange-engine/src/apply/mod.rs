@@ -9,7 +9,7 @@ use crate::event::{Event, Fact, StatusChange, TaskCreation};
 use crate::evidence::Evidence;
 use crate::forge::reaction::ReactionRecord;
 use crate::input::Origin;
-use crate::names::{RunId, TaskId};
+use crate::names::{HarnessName, RunId, TaskId};
 use crate::role::Role;
 use crate::task::{
     LastError, Run, RunState, SectionRecord, StatusEntry, Task, TransitionMessage, Workspace,
@@ -100,6 +100,7 @@ pub fn fold(task: &mut Task, event: &Event) {
             };
             task.last_error = Some(LastError::after(task.last_error.as_ref(), error));
         }
+        Fact::HarnessReplaced { reviews, to, .. } => replace_harness(task, *reviews, to),
         Fact::AttentionRaised { reason } => raise_attention(task, reason.clone()),
         Fact::AttentionCleared { .. } => effects::clear_attention(task),
         Fact::ReportReceived { report, .. } => {
@@ -208,6 +209,7 @@ pub(crate) fn task_from_creation(creation: &TaskCreation, event: &Event) -> Task
         harness: creation.harness.clone(),
         review_harness: creation.review_harness.clone(),
         agent_settings: creation.agent_settings.clone(),
+        routing: creation.routing.clone(),
         queueing: creation.queueing.clone(),
         fields: creation.fields.clone(),
         crash_count: 0,
@@ -305,6 +307,7 @@ fn change_status(task: &mut Task, changed: &StatusChange, event: &Event) {
     if changed.by == Role::Human {
         task.last_error = None;
         task.postponements = 0;
+        task.routing.forget();
         task.reactions.forget_answers();
     }
 }
@@ -324,6 +327,18 @@ fn keep_messages(task: &mut Task, changed: &StatusChange, event: &Event) {
             plan: event.version,
             received_by: None,
         });
+    }
+}
+
+/// Names of models and efforts belong to one harness, so they go with it.
+fn replace_harness(task: &mut Task, reviews: bool, to: &HarnessName) {
+    if reviews {
+        task.review_harness = to.clone();
+        task.agent_settings.review_effort = None;
+    } else {
+        task.harness = to.clone();
+        task.agent_settings.model = None;
+        task.agent_settings.effort = None;
     }
 }
 

@@ -70,6 +70,7 @@ fn create_at(
         harness: new.harness.clone(),
         review_harness: new.review_harness.clone(),
         agent_settings: new.agent_settings.clone(),
+        routing: new.routing.clone(),
         queueing: new.queueing.clone(),
         issue: new.issue.clone(),
         job: new.job.clone(),

@@ -159,6 +159,8 @@ fn effect(steps: &mut PlanBuilder<'_>, hook: &Hook, context: &Context<'_>) -> Op
         Action::RunCommand { command } => Effect::RunCommand {
             command: command.clone(),
         },
+        // What is chosen stays until the user starts the task again.
+        Action::Route if steps.task.routing.route.is_some() => return None,
         Action::Route => Effect::Route,
         Action::CreateChildren => Effect::CreateChildren {
             delegations: steps

@@ -19,6 +19,8 @@ pub struct LabelSettings {
     pub effort: Option<String>,
     pub workflow: Option<String>,
     pub priority: Option<i64>,
+    /// Labels without a meaning of their own, set by an account with enough permission.
+    pub others: Vec<String>,
     /// Why labels were left out, one sentence each.
     pub problems: Vec<String>,
 }
@@ -28,12 +30,14 @@ pub struct LabelSettings {
 pub fn read_labels(reading: &IssueReading<'_>, needed: Permission) -> LabelSettings {
     let mut settings = LabelSettings::default();
     for label in &reading.issue.labels {
-        let Some((key, value)) = label.split_once(':') else {
-            continue;
-        };
+        let (key, value) = label.split_once(':').unwrap_or((label, ""));
         let (key, value) = (key.trim().to_lowercase(), value.trim());
         let is_setting = ["agent", "model", "effort", "workflow", "priority"];
-        if !is_setting.contains(&key.as_str()) {
+        if !is_setting.contains(&key.as_str()) || !label.contains(':') {
+            // A rule that chooses the agent looks at it.
+            if judge(reading, label, needed).is_ok() {
+                settings.others.push(label.clone());
+            }
             continue;
         }
         let shown: String = label.chars().filter(|it| !it.is_control()).collect();

@@ -1,6 +1,5 @@
 //! The workflow language: YAML in, a checked workflow or every problem out.
 
-mod availability;
 pub mod declarations;
 pub mod defaults;
 mod draft;

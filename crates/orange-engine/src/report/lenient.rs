@@ -122,6 +122,19 @@ pub(crate) fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<St
     LenientValue::deserialize(deserializer).map(LenientValue::items)
 }
 
+/// The keys of an object, each with its texts; anything else has none.
+pub(crate) fn entries<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<(String, Vec<String>)>, D::Error> {
+    Ok(match LenientValue::deserialize(deserializer)? {
+        LenientValue::Object(entries) => {
+            let entries = entries.into_iter();
+            entries.map(|(key, value)| (key, value.items())).collect()
+        }
+        _ => Vec::new(),
+    })
+}
+
 /// Any text counts as yes, except `no` and words like it. The field says whether the agent needs
 /// an answer, and some agents write their question there instead of `true`.
 pub(crate) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {

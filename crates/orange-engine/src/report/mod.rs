@@ -1,7 +1,7 @@
 //! The JSON report of a headless run, and its outcome.
 
 mod delegations;
-mod lenient;
+pub(crate) mod lenient;
 
 use std::fmt;
 

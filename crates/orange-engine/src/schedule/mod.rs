@@ -12,6 +12,7 @@ mod wait;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::failover::stand_in;
 use crate::names::{HarnessName, ProjectName, Status, TaskId};
 use crate::parking::Parking;
 use crate::time::Timestamp;
@@ -37,8 +38,20 @@ pub struct Limits {
     pub pools: BTreeMap<ProjectName, u32>,
     /// Harnesses on which nothing is started now.
     pub parked: Vec<Parking>,
+    /// The harnesses that take over from a parked one, in order; those that are not installed are
+    /// left out.
+    pub failover: Vec<HarnessName>,
     /// Set if the worktrees' disk has too little space for another start.
     pub full_disk: Option<FullDisk>,
+}
+
+impl Limits {
+    /// The harness that a start of this task uses: its own, or the one that takes over from it.
+    fn used_harness<'a>(&'a self, task: &'a ScheduledTask) -> &'a HarnessName {
+        let parking = self.parked.iter().find(|it| it.harness == task.harness);
+        let stand_in = parking.and_then(|it| stand_in(it, &self.failover, &self.parked));
+        stand_in.unwrap_or(&task.harness)
+    }
 }
 
 /// A disk with less free space than a start needs, in bytes.

@@ -14,8 +14,8 @@ struct Holder<'a> {
     scheduled: &'a ScheduledTask,
     /// The status it is in, or will be in after its start.
     status: Option<&'a Status>,
-    /// Whether it is only about to start.
-    is_starting: bool,
+    /// The harness it is about to start on.
+    starts_on: Option<&'a HarnessName>,
 }
 
 impl<'a> Tally<'a> {
@@ -34,7 +34,7 @@ impl<'a> Tally<'a> {
             holds.then_some(Holder {
                 scheduled,
                 status,
-                is_starting: false,
+                starts_on: None,
             })
         });
         Tally {
@@ -50,7 +50,7 @@ impl<'a> Tally<'a> {
         self.holders.push(Holder {
             scheduled,
             status: queued.to.as_ref(),
-            is_starting: true,
+            starts_on: Some(self.limits.used_harness(scheduled)),
         });
     }
 
@@ -63,11 +63,12 @@ impl<'a> Tally<'a> {
             status,
             pools,
             parked,
+            failover: _,
             full_disk,
         } = self.limits;
-        let parked = parked.iter().filter(|it| it.harness == task.harness);
-        let parked = parked.map(|parking| Wait::Parked(parking.clone()));
-        let mut waits: Vec<Wait> = parked.collect();
+        let used = self.limits.used_harness(task);
+        let parking = parked.iter().find(|it| it.harness == *used);
+        let mut waits: Vec<Wait> = parking.cloned().map(Wait::Parked).into_iter().collect();
         waits.extend(full_disk.map(|FullDisk { free, needed }| Wait::Disk { free, needed }));
         if let Some(limit) = *all
             && let Some(held_by) = self.limit_holders(limit, agents)
@@ -86,10 +87,10 @@ impl<'a> Tally<'a> {
                 held_by,
             });
         }
-        if let Some(limit) = harness.get(&task.harness).copied()
-            && let Some(held_by) = self.limit_holders(limit, |it| agents_of(&task.harness, it))
+        if let Some(limit) = harness.get(used).copied()
+            && let Some(held_by) = self.limit_holders(limit, |it| agents_of(used, it))
         {
-            let harness = task.harness.clone();
+            let harness = used.clone();
             waits.push(Wait::Harness {
                 harness,
                 limit,
@@ -109,7 +110,7 @@ impl<'a> Tally<'a> {
         // A task that already has a workspace needs no other.
         let pool = pools.get(&task.project).filter(|_| !task.has_workspace);
         let takes_slot = |it: &Holder<'_>| {
-            u32::from(is_same_project(it) && (it.is_starting || it.scheduled.has_workspace))
+            u32::from(is_same_project(it) && (it.starts_on.is_some() || it.scheduled.has_workspace))
         };
         if let Some(limit) = pool.copied()
             && let Some(held_by) = self.limit_holders(limit, takes_slot)
@@ -139,11 +140,11 @@ impl<'a> Tally<'a> {
 fn agents(holder: &Holder<'_>) -> u32 {
     let running = holder.scheduled.agents.values();
     let running = running.fold(0u32, |sum, count| sum.saturating_add(*count));
-    running.saturating_add(u32::from(holder.is_starting))
+    running.saturating_add(u32::from(holder.starts_on.is_some()))
 }
 
 fn agents_of(harness: &HarnessName, holder: &Holder<'_>) -> u32 {
     let running = holder.scheduled.agents.get(harness).copied().unwrap_or(0);
-    let starts_one = holder.is_starting && holder.scheduled.harness == *harness;
+    let starts_one = holder.starts_on == Some(harness);
     running.saturating_add(u32::from(starts_one))
 }

@@ -27,6 +27,7 @@ use orange_engine::names::{
 };
 use orange_engine::refusal::Blocker;
 use orange_engine::role::Role;
+use orange_engine::routing::Routing;
 use orange_engine::task::{AgentSettings, PendingState, Queueing, Task, Workspace};
 use orange_engine::time::Timestamp;
 use orange_engine::{
@@ -71,6 +72,7 @@ pub fn new_task(summary: &str, entry: Option<&str>) -> NewTask {
         harness: HarnessName::new("claude"),
         review_harness: HarnessName::new("codex"),
         agent_settings: AgentSettings::default(),
+        routing: Routing::default(),
         queueing: Queueing::default(),
         issue: None,
         job: None,

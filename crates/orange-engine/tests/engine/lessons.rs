@@ -1,9 +1,10 @@
 //! Failures of other tools, by number, that must not happen here.
 
 use orange_engine::document::demote_headings;
+use orange_engine::effect::{Effect, Spawn};
 use orange_engine::evidence::Evidence;
 use orange_engine::input::{Observation, RequestKind};
-use orange_engine::names::{CommitId, FieldName};
+use orange_engine::names::{CommitId, FieldName, HarnessName};
 use orange_engine::report::Report;
 use orange_engine::role::Role;
 use orange_engine::time::Timestamp;
@@ -298,6 +299,43 @@ fn lesson_40_a_harness_failure_is_not_counted_and_respawns_the_agent() {
             assert_eq!(world.task.attention, [""; 0]);
             assert_eq!(world.task.last_error, None);
         }
+    }
+}
+
+#[test]
+fn another_harness_takes_over_the_start_that_waits() {
+    let workflow = shipped_workflow("default");
+    for (name, role) in [("working", Role::Worker), ("agent-review", Role::Reviewer)] {
+        let mut world = World::placed(&workflow, name);
+        world.task.agent_settings.model = Some(String::from("of claude"));
+        world.ends(&role, Evidence::Quota { until: None });
+        let run = world.task.runs[&role].id.clone();
+        let take_over = |harness: &str| Observation::StandIn {
+            run: run.clone(),
+            harness: HarnessName::new(harness),
+            reason: String::from("harness `claude` has no quota left"),
+        };
+        world.observe(take_over("pi"));
+        let starts = world.task.pending.iter().map(|it| &it.planned.effect);
+        let starts: Vec<&Spawn> = starts
+            .filter_map(|effect| match effect {
+                Effect::Spawn(spawn) => Some(spawn),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(starts.len(), 1, "{starts:?}");
+        let start = starts[0];
+        assert_eq!((start.harness.as_str(), &start.role), ("pi", &role));
+        assert_eq!((start.run != run, &start.model), (true, &None));
+        assert_eq!(world.task.runs[&role].id, start.run);
+        let is_review = role == Role::Reviewer;
+        assert_eq!(world.task.review_harness.as_str() == "pi", is_review);
+        assert_eq!(world.task.harness.as_str() == "pi", !is_review);
+        assert_eq!(world.task.agent_settings.model.is_some(), is_review);
+        // The start that it replaced is known no longer.
+        assert_eq!(world.observe(take_over("gemini")).events, []);
+        world.settle();
+        assert_eq!(world.task.status, status(name));
     }
 }
 

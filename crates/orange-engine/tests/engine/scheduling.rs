@@ -326,6 +326,7 @@ fn any_limits() -> impl Strategy<Value = Limits> {
                 .into_iter()
                 .collect(),
             parked: Vec::new(),
+            failover: Vec::new(),
             full_disk: None,
         },
     )
@@ -421,6 +422,36 @@ fn only_tasks_on_a_parked_harness_wait() {
         assert_eq!(waits, found.waits[&id(1)], "a user's start waits too");
         assert_eq!(waits[0].hint().as_deref(), Some(hint));
     }
+}
+
+#[test]
+fn a_task_whose_harness_is_parked_starts_on_the_one_that_takes_over() {
+    let harness = |name: &str| HarnessName::new(name);
+    let parked = |name: &str| Parking {
+        harness: harness(name),
+        reason: Reason::Login,
+        since: now(),
+        until: None,
+        output_line: None,
+    };
+    let all: Vec<ScheduledTask> = (1..=3).map(waiting_task).collect();
+    let mut limits = Limits {
+        parked: vec![parked("claude")],
+        failover: vec![harness("claude"), harness("codex")],
+        harness: BTreeMap::from([(harness("codex"), 2)]),
+        ..Limits::default()
+    };
+    let found = schedule(&all, &limits, now());
+    assert_eq!(
+        started(&found),
+        ["t01", "t02"],
+        "the limit of codex applies"
+    );
+    assert!(wait_texts(&found, 3)[0].contains("codex"), "{found:?}");
+    limits.parked.push(parked("codex"));
+    let found = schedule(&all, &limits, now());
+    assert_eq!(started(&found), [""; 0]);
+    assert_eq!(wait_texts(&found, 1), ["harness `claude` is not logged in"]);
 }
 
 proptest! {

@@ -64,6 +64,8 @@ fn labels_of_an_account_with_permission_set_something() {
             effort: text("high"),
             workflow: text("github"),
             priority: Some(-3),
+            // The account that set `area:ui` may not write to the repository.
+            others: vec![String::from("bug")],
             problems: Vec::new(),
         }
     );

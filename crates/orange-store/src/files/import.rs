@@ -56,9 +56,8 @@ pub fn import(
     task: &TaskId,
     now: Timestamp,
 ) -> Result<ImportResult, StoreError> {
-    let stored = store.require(task)?.task;
-    let directory = TaskDirectory::new(&store.home, &stored.project, task)?;
-    let file = TaskFile::open(&directory, now, "read TASK.md")?;
+    let (file, stored) = TaskFile::open_with_task(store, task, now, "read TASK.md")?;
+    let stored = stored.task;
     let before = file.next_number()?;
     let mut strays = 0;
     file.merge_replaced_files(&mut |text: &str| {

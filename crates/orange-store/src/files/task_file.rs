@@ -11,6 +11,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use orange_engine::document::Document;
+use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 
 use super::exchange::exchange;
@@ -22,6 +23,7 @@ use super::whole_file;
 use crate::error::StoreError;
 use crate::open::make_private;
 use crate::steps::reach;
+use crate::{Store, StoredTask};
 
 /// How often a replacement is retried until no agent writes; one try takes a fraction of a
 /// millisecond.
@@ -59,6 +61,20 @@ impl TaskFile {
         file.resolve_announced()?;
         file.recover()?;
         Ok(file)
+    }
+
+    /// Locks the files of a task, then reads the task. What was read before the lock may be older
+    /// than what another process has written to the files meanwhile.
+    pub(crate) fn open_with_task(
+        store: &Store,
+        task: &TaskId,
+        now: Timestamp,
+        attempt: &'static str,
+    ) -> Result<(TaskFile, StoredTask), StoreError> {
+        let project = store.require(task)?.task.project;
+        let directory = TaskDirectory::new(&store.home, &project, task)?;
+        let file = TaskFile::open(&directory, now, attempt)?;
+        Ok((file, store.require(task)?))
     }
 
     /// Completes a release that was begun, and repairs the link to a bound file.

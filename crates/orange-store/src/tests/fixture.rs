@@ -10,9 +10,12 @@ use orange_engine::document::Document;
 use orange_engine::event::{Event, Fact, TaskCreation};
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId, WorkflowName};
 use orange_engine::role::Role;
+use orange_engine::routing::Routing;
 use orange_engine::time::Timestamp;
 use tempfile::TempDir;
 
+use crate::TaskDirectory;
+use crate::files::task_directory::FileLock;
 use crate::{
     Commit, CommitOutcome, Creation, ImportResult, Store, StoreError, bind, import, project,
     rebuild, release,
@@ -99,6 +102,7 @@ impl Stage {
             harness: HarnessName::new("h"),
             review_harness: HarnessName::new("h"),
             agent_settings: orange_engine::task::AgentSettings::default(),
+            routing: Routing::default(),
             queueing: orange_engine::task::Queueing::default(),
             fields: BTreeMap::new(),
             sections: BTreeMap::new(),
@@ -142,6 +146,13 @@ impl Stage {
     pub(super) fn project(&self) {
         let projected = project(&mut self.store(), &Stage::task(), at()).unwrap();
         assert_eq!(projected.deferred, None);
+    }
+
+    /// The lock that every process takes before it changes the files.
+    pub(super) fn lock_files(&self) -> FileLock {
+        let project = ProjectName::new("coffee");
+        let directory = TaskDirectory::new(&self.home, &project, &Stage::task()).unwrap();
+        directory.lock("test the lock").unwrap()
     }
 
     pub(super) fn bind(&self) {

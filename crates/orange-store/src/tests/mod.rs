@@ -107,6 +107,26 @@ fn projecting_into_a_worktree_survives() {
     });
 }
 
+/// A process that waits for the lock of the files writes what is recorded by then, not what was
+/// recorded when it began to wait.
+#[test]
+fn a_projection_that_had_to_wait_writes_the_newest_state() {
+    let stage = Stage::new();
+    bound(&stage);
+    let lock = stage.lock_files();
+    std::thread::scope(|scope| {
+        let late = scope.spawn(|| stage.project());
+        // It has begun to wait by now; if not, the test proves nothing, but does not fail.
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        stage.record(2);
+        drop(lock);
+        late.join().unwrap();
+    });
+    let text = std::fs::read_to_string(stage.inside()).unwrap();
+    assert!(text.contains("version: 3\n"), "{text}");
+    assert!(text.contains("attention: look\n"), "{text}");
+}
+
 #[test]
 fn releasing_survives() {
     assert_survives("releasing_survives", 6, bound, |stage| {

@@ -91,6 +91,7 @@ impl Fleet {
             review_harness: None,
             status: None,
             agent_settings: AgentSettings::default(),
+            labels: Vec::new(),
             queueing: Queueing::default(),
             issue: None,
             job: None,

@@ -232,6 +232,7 @@ fn create_task(
         review_harness: None,
         status: None,
         agent_settings: AgentSettings::default(),
+        labels: Vec::new(),
         queueing: Queueing::default(),
         issue: None,
         job: None,

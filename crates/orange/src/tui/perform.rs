@@ -186,6 +186,7 @@ fn new_task(driver: &Driver, draft: &TaskDraft) -> Result<NewTaskRequest, Driver
         review_harness: None,
         status: None,
         agent_settings: AgentSettings::default(),
+        labels: Vec::new(),
         queueing: Queueing {
             after: after?,
             parent: driver.callers.resolve_parent(None, &caller)?,

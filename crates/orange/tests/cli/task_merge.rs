@@ -950,6 +950,12 @@ fn comments_that_were_not_sent_are_mentioned() {
     });
     let drafts = json!({ "reviews": { id.as_str(): { "comments": [comment] } } });
     fs::write(stage.home().drafts(), drafts.to_string()).unwrap();
+    // A merge of everything leaves the task to the user.
+    let (code, output) = stage.call(&["merge", "--all"]);
+    assert_eq!(code, 3, "{output}");
+    let problem = format!("{id}: not merged: you have 1 unsent comment on it");
+    assert!(output.contains(&problem), "{output}");
+    assert_eq!(stage.task(&id).status.as_str(), "reviewing");
     let (code, output) = stage.merge(&id, &[]);
     assert_eq!(code, 0, "{output}");
     let hint = format!("you have 1 unsent comment on {id}");

@@ -43,17 +43,24 @@ fn a_backup_taken_while_an_agent_runs_can_be_rebuilt() {
     stage.wait_until_idle(&id);
     fs::write(stage.worktree(&id).join("unsaved.txt"), "unsaved").unwrap();
     let before = stage.task(&id);
-    // As docs/recovering.md says: everything but the database and the socket.
+    // As docs/recovering.md says: everything but the database and the socket, also if the home is a
+    // link.
     let backup = stage.path("backup.tar");
+    symlink(stage.path("home"), stage.path("link")).unwrap();
     let mut tar = Command::new("tar");
-    tar.arg("-cf").arg(&backup).arg("-C").arg(stage.path(""));
-    tar.args(["--exclude=orange.db*", "--exclude=tmux.sock", "home"]);
+    tar.arg("-cf").arg(&backup);
+    tar.args(["--exclude=./orange.db*", "--exclude=./tmux.sock", "-C"]);
+    tar.arg(stage.path("link/")).arg(".");
     assert!(tar.status().unwrap().success());
 
     stage.tmux(&["kill-server"]);
     fs::rename(stage.path("home"), stage.path("lost")).unwrap();
+    fs::create_dir(stage.path("home")).unwrap();
     let mut tar = Command::new("tar");
-    tar.arg("-xf").arg(&backup).arg("-C").arg(stage.path(""));
+    tar.arg("-xf")
+        .arg(&backup)
+        .arg("-C")
+        .arg(stage.path("home/"));
     assert!(tar.status().unwrap().success());
     let (code, output) = stage.call(&["task", "show", id.as_str()]);
     assert_eq!(code, 3, "a missing database is not an empty one: {output}");

@@ -21,6 +21,7 @@ pub fn work(summary: &str) -> NewTaskRequest {
         review_harness: None,
         status: None,
         agent_settings: AgentSettings::default(),
+        labels: Vec::new(),
         queueing: orange_engine::task::Queueing::default(),
         issue: None,
         job: None,

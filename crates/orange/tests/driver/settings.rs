@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::Stage;
+use crate::support::{Stage, wait_for};
 
 #[test]
 fn the_settings_apply_where_the_project_sets_nothing() {
@@ -103,4 +103,39 @@ fn the_harness_comes_from_the_arguments_the_project_the_settings_or_the_first_in
     assert_eq!(state("named"), "ready");
     assert_eq!(state("a-first"), "missing");
     assert_eq!(state("claude"), "missing");
+}
+
+#[test]
+fn an_agent_is_told_the_name_of_its_task_file() {
+    let stage = Stage::new("minimal");
+    fs::write(stage.path("repo/TASK.md"), "# What we plan\n").unwrap();
+    for call in ["add TASK.md", "commit -qm plans"] {
+        assert!(stage.git(call).status.success());
+    }
+    let path = stage.path("home/projects.json");
+    let projects = fs::read_to_string(&path).unwrap();
+    let renamed = projects.replace("\"TASK.md\"", "\"ORANGE.md\"");
+    assert_ne!(projects, renamed);
+    fs::write(&path, renamed).unwrap();
+    stage.script(
+        "worker-1",
+        "cp $prompt_file $SCRIPTS/prompt\ncommit one\nprintf '\\n## Handoff\\n\\nDONE: it\\n' >> \
+         ORANGE.md\nask task complete\ntouch $SCRIPTS/asked\nhang",
+    );
+    let id = stage.create(&["Add a line"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    wait_for("its request", || stage.path("scripts/asked").exists());
+    let prompt = fs::read_to_string(stage.path("scripts/prompt")).unwrap();
+    assert!(prompt.contains("Your task file is ORANGE.md."), "{prompt}");
+    assert_eq!(
+        prompt.matches("TASK.md").count(),
+        2,
+        "only that sentence: {prompt}"
+    );
+    assert_ne!(
+        stage.task(&id).status.as_str(),
+        "working",
+        "{}",
+        stage.calls()
+    );
 }

@@ -142,6 +142,7 @@ impl HomeFixture {
             review_harness: None,
             status: None,
             agent_settings: AgentSettings::default(),
+            labels: Vec::new(),
             queueing: orange_engine::task::Queueing::default(),
             issue: None,
             job: None,

@@ -182,6 +182,7 @@ impl RepoFixture {
             default: None,
             task_file: "TASK.md",
             excluded: &[],
+            aside: &self.slot().with_extension("aside"),
         })
     }
 

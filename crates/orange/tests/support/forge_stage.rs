@@ -104,6 +104,7 @@ ask task update --status reviewing
             review_harness: None,
             status: Some(Status::new(status)),
             agent_settings: AgentSettings::default(),
+            labels: Vec::new(),
             queueing: Queueing::default(),
             issue: Some(NewIssue {
                 link: IssueLink {

@@ -13,12 +13,13 @@ use crate::DriverError;
 const UNFINISHED: &str = ".unfinished";
 
 /// Entries of the home that are yours, or that you may want to read.
-const MOVED: [&str; 9] = [
+const MOVED: [&str; 10] = [
     "tasks",
     "trash",
     "pull-requests",
     "workflows",
     "harnesses",
+    "skills",
     "config.toml",
     "projects.json",
     "jobs.toml",

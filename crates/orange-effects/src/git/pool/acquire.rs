@@ -1,6 +1,6 @@
 //! Puts a workspace on a task's branch.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -36,6 +36,8 @@ pub struct AcquireRequest<'a> {
     pub task_file: &'a str,
     /// Other files at the root that orange writes and that must not be committed.
     pub excluded: &'a [&'a str],
+    /// The directory that files of an earlier task are moved to; it is created only then.
+    pub aside: &'a Path,
 }
 
 /// The result of acquiring a workspace.
@@ -70,6 +72,8 @@ pub struct AcquiredWorkspace<'a> {
     pub stale_submodules: Vec<PathBuf>,
     /// Whether the branch tracks the task's file, which must not be merged.
     pub is_task_file_tracked: bool,
+    /// What an earlier task left, moved to `aside`.
+    pub moved_aside: Vec<PathBuf>,
 }
 
 /// What is known about the target before the workspace is changed.
@@ -200,11 +204,14 @@ impl<'a> Worktree<'a> {
             Ok(status) => status,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let status = match self.switch_to_branch(acquire, &target, &mut marker, status)? {
-            Ok(status) => status,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
-        Ok(Ok(self.acquired_workspace(acquire, target, status, false)))
+        let (status, moved_aside) =
+            match self.switch_to_branch(acquire, &target, &mut marker, status)? {
+                Ok(switched) => switched,
+                Err(refusal) => return Ok(Err(refusal)),
+            };
+        let mut acquired = self.acquired_workspace(acquire, target, status, false);
+        acquired.moved_aside = moved_aside;
+        Ok(Ok(acquired))
     }
 
     /// A workspace that the task already has. Nothing in it is changed.
@@ -299,14 +306,15 @@ impl<'a> Worktree<'a> {
         }
     }
 
-    /// Switches from a clean commit to the branch.
+    /// Switches from a clean commit to the branch; also returns what was moved aside.
     fn switch_to_branch(
         &self,
         acquire: &AcquireRequest<'_>,
         target: &AcquireTarget,
         marker: &mut Marker,
         mut status: WorktreeStatus,
-    ) -> Result<Result<WorktreeStatus, AcquireRefusal>, GitError> {
+    ) -> Result<Result<(WorktreeStatus, Vec<PathBuf>), AcquireRefusal>, GitError> {
+        let mut moved_aside = Vec::new();
         let changing = || GitError::FilesChanging(self.path().to_owned());
         let name = branch_ref(acquire.branch)?;
         let commit = target.commit.as_str();
@@ -336,6 +344,12 @@ impl<'a> Worktree<'a> {
                 status = self
                     .reset_to_head(&target.commit, || self.switch_contents(marker))?
                     .1;
+                // The earlier commit ignored them, but this one does not: the next agent would
+                // commit them. If this is killed midway, the rest makes the workspace unclean.
+                if !status.is_clean() {
+                    moved_aside = self.move_aside(&self.untracked_entries()?, acquire.aside)?;
+                    status = self.status()?;
+                }
             }
             if target.is_new_branch {
                 self.create_branch(&name, &target.commit)?;
@@ -355,7 +369,7 @@ impl<'a> Worktree<'a> {
             branch: acquire.branch.clone(),
         };
         self.set_phase(marker, phase)?;
-        Ok(Ok(status))
+        Ok(Ok((status, moved_aside)))
     }
 
     /// Creates the branch at HEAD, and puts HEAD on it.
@@ -393,6 +407,7 @@ impl<'a> Worktree<'a> {
     ) -> AcquiredWorkspace<'a> {
         AcquiredWorkspace {
             is_task_file_tracked: status.has(acquire.task_file),
+            moved_aside: Vec::new(),
             worktree: self,
             base: target.base,
             freshness: target.freshness,

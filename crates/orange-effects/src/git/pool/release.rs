@@ -217,6 +217,14 @@ impl Worktree<'_> {
                 .cloned()
                 .map(Obstacle::Repository),
         );
+        // A submodule that was cloned or made here has its only copy here.
+        for submodule in self.checked_out_submodules(status)? {
+            let is_own = self.path().join(&submodule.path).join(".git").is_dir();
+            let obstacle = Obstacle::Repository(submodule.path.clone());
+            if is_own && submodule.has_own_commits() {
+                obstacles.push(obstacle);
+            }
+        }
         let place = self.place()?;
         for path in status.changes.keys() {
             if place.kind(path).map_err(self.file_error("inspect", path))? == EntryKind::Other {

@@ -80,10 +80,17 @@ impl Worktree<'_> {
         let embedded = submodules.filter(|it| it.git.directory().starts_with(self.path()));
         let reason = |path: PathBuf| {
             let (shown, worktree) = (path.to_string_lossy(), self.path().display());
+            let shown = shown.escape_debug();
+            let status = self.call(["submodule", "status", "--"]);
+            if status.with_arguments([&path]).succeed().is_err() {
+                return format!(
+                    "the repository `{shown}` is in the worktree, and `.gitmodules` does not name \
+                     it; move it out with `mv '{worktree}/{shown}' DIRECTORY`"
+                );
+            }
             format!(
-                "the git directory of the submodule `{}` is in the worktree; move it out with \
-                 `git -C '{worktree}' submodule absorbgitdirs`",
-                shown.escape_debug()
+                "the git directory of the submodule `{shown}` is in the worktree; move it out with \
+                 `git -C '{worktree}' submodule absorbgitdirs`"
             )
         };
         Ok(embedded.map(|it| reason(it.path)).collect())

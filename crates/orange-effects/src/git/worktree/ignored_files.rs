@@ -21,10 +21,21 @@ pub struct IgnoredEntry {
 impl Worktree<'_> {
     /// The entries that git ignores here; a fully ignored directory is one entry.
     pub fn ignored_entries(&self) -> Result<Vec<IgnoredEntry>, GitError> {
-        let words = ["ls-files", "-z", "--others", "--ignored", "--directory"];
+        self.other_entries(&["--ignored"])
+    }
+
+    /// The entries that git neither knows nor ignores; a directory without known files is one
+    /// entry, and so is a nested repository.
+    pub(crate) fn untracked_entries(&self) -> Result<Vec<IgnoredEntry>, GitError> {
+        self.other_entries(&[])
+    }
+
+    fn other_entries(&self, which: &[&str]) -> Result<Vec<IgnoredEntry>, GitError> {
+        let words = ["ls-files", "-z", "--others", "--directory"];
         let text = self
             .call(words)
             .with_arguments(["--exclude-standard"])
+            .with_arguments(which)
             .bytes()?;
         let place = self.place()?;
         let mut found = Vec::new();

@@ -3,6 +3,7 @@
 mod exit;
 mod pull_request;
 mod report;
+mod stand_in;
 
 use crate::decide::edges;
 use crate::decide::merge;
@@ -40,6 +41,11 @@ pub(super) fn decide(
             error,
             feedback,
         } => fail_effect(&mut steps, *effect, error, feedback.as_deref()),
+        Observation::StandIn {
+            run,
+            harness,
+            reason,
+        } => stand_in::take_over(&mut steps, run, harness, reason),
         Observation::Merged { commit } => observe_merge(&mut steps, commit),
         Observation::PullRequest(reading) => pull_request::observe(&mut steps, reading),
         Observation::TimedOut => time_out(&mut steps),

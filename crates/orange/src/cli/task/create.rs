@@ -91,6 +91,9 @@ pub struct Args {
     /// The reviewer's effort, as its coding agent names it.
     #[arg(long, value_name = "WORD")]
     pub review_effort: Option<String>,
+    /// A label, for the rules that choose the coding agent; repeatable.
+    #[arg(long = "label", value_name = "NAME")]
+    pub labels: Vec<String>,
     /// The status to begin in [default: the first status of the workflow in which a task can
     /// start].
     #[arg(long, value_name = "STATUS")]
@@ -292,6 +295,7 @@ fn new_task(
             effort: args.effort.clone(),
             review_effort: args.review_effort.clone(),
         },
+        labels: args.labels.clone(),
         queueing: Queueing {
             priority: args.priority,
             after: after?,

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::merge::{Args, last_merge, require_merged};
 use super::why::is_moved_branch;
+use crate::cli::answer::words::count_noun;
 use crate::cli::request::requests::{
     RequestDraft, Target, WaitArgs, driver, request_without_confirmation,
 };
@@ -61,7 +62,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     let mut lines = Vec::new();
     for row in mergeable_tasks(&driver)? {
-        if let Some(line) = find_alternative(&driver, &row)? {
+        let alternative = find_alternative(&driver, &row)?;
+        if let Some(line) = alternative.or_else(|| find_unsent_comments(&driver, &row)) {
             lines.push(line);
             continue;
         }
@@ -148,6 +150,23 @@ fn find_alternative(driver: &Driver, row: &TaskRow) -> Result<Option<Line>, Erro
         hints: vec![hint],
         ..Line::of(row)
     }))
+}
+
+/// The line of a task that is not merged because the user wrote comments on it and did not send
+/// them; `None` if there are none.
+fn find_unsent_comments(driver: &Driver, row: &TaskRow) -> Option<Line> {
+    let count = driver.requests.unsent_comments(&row.id);
+    let id = &row.id;
+    (count > 0).then(|| Line {
+        problem: Some(format!(
+            "you have {} on it",
+            count_noun(count, "unsent comment")
+        )),
+        hints: vec![format!(
+            "its diff in the dashboard shows them; `orange task merge {id}` merges it all the same"
+        )],
+        ..Line::of(row)
+    })
 }
 
 fn merge(

@@ -7,6 +7,7 @@ use orange_engine::names::TaskId;
 use orange_engine::next_step::NextStep;
 use orange_engine::refusal::{Blocker, GateFailure};
 use orange_engine::role::Role;
+use orange_engine::routing::{Choice, Route};
 use orange_engine::schedule::SchedulePlace;
 use orange_engine::task::{Run, RunState};
 use orange_engine::wording::actor;
@@ -46,6 +47,8 @@ struct Body<'a> {
     why: Option<&'a Explanation>,
     /// Its parent and children.
     family: Family<'a>,
+    /// Why it has its harness; `null` until that is decided.
+    route: Option<&'a Route>,
     /// What its start waits for, if it is queued.
     waits: Vec<WaitBody<'a>>,
     agents: Vec<Value>,
@@ -120,6 +123,7 @@ fn body<'a>(
         status: task.status.as_str(),
         why,
         family: family(details),
+        route: task.routing.route.as_ref(),
         waits: wait_bodies(&details.waits),
         agents: agents.collect(),
         activities: activity_bodies(&details.activities),
@@ -177,6 +181,9 @@ fn text(
     }
     if let Some(submission) = &task.submission {
         line(Style::Plain, &format!("  commit: {submission}"));
+    }
+    if let Some(choice) = Choice::of(task) {
+        line(Style::Plain, &format!("  agent: {choice}"));
     }
     for (name, sentence) in details.family() {
         line(Style::Plain, &format!("  {name}: {sentence}"));

@@ -12,6 +12,7 @@ use orange_engine::input::{DecisionContext, Facts, NewTask};
 use orange_engine::language::load;
 use orange_engine::names::{BranchName, FreshId, HarnessName, ProjectName, TaskId};
 use orange_engine::role::Role;
+use orange_engine::routing::Routing;
 use orange_engine::task::{AgentSettings, Queueing};
 use orange_engine::time::Timestamp;
 use orange_engine::{Decision, create};
@@ -45,6 +46,7 @@ fn create_tasks(it: &ForgeStage, links: impl IntoIterator<Item = (u64, String)>)
             harness: HarnessName::new("script"),
             review_harness: HarnessName::new("script"),
             agent_settings: AgentSettings::default(),
+            routing: Routing::default(),
             queueing: Queueing::default(),
             issue: None,
             job: None,

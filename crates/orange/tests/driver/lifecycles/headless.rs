@@ -220,7 +220,7 @@ exit 1
     assert!(why.contains(reason), "{why}");
     // It continues without the user, so it does not ask for them.
     let (_, attention) = stage.json(&["attention", "--json"]);
-    assert_eq!(attention["attention"], json!([]), "{attention}");
+    assert_eq!(attention["items"], json!([]), "{attention}");
     let listed = stage.run_ok(&["harness", "list"]);
     assert!(listed.contains("unreachable"), "{listed}");
 

@@ -275,6 +275,46 @@ fn without_a_supervisor_a_performer_waits_until_the_user_unparks() {
 }
 
 #[test]
+fn another_harness_takes_over_from_a_parked_one() {
+    let stage = Stage::with_rules("default");
+    let definition = fs::read_to_string(stage.path("home/harnesses/script.toml")).unwrap();
+    let other = definition.replacen("name = \"script\"", "name = \"other\"", 1);
+    fs::write(stage.path("home/harnesses/other.toml"), other).unwrap();
+    // One that is not installed is passed over.
+    fs::write(
+        stage.path("home/config.toml"),
+        "failover = [\"claude\", \"other\"]\n",
+    )
+    .unwrap();
+    let out_of_quota = "echo \"You've hit your limit\"\nsleep 0.3\nexit 1";
+    stage.script("worker-1", &format!("echo half > half.txt\n{out_of_quota}"));
+    stage.script("worker-2", "cat half.txt > $SCRIPTS/found\nhang");
+    stage.script("worker-3", "hang");
+    let serving = RunningSupervisor::start(&stage);
+    let id = stage.create(&["Add a line"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    wait_for("the other agent", || stage.path("scripts/found").exists());
+    wait_for("its life", || stage.is_alive(&id));
+    let task = stage.task(&id);
+    assert_eq!((task.harness.as_str(), task.crash_count), ("other", 0));
+    let runs = stage.store().runs(&id).unwrap();
+    let used: Vec<&str> = runs.iter().map(|run| run.harness.as_str()).collect();
+    assert_eq!((used[0], *used.last().unwrap()), ("script", "other"));
+    let why = stage.run_ok(&["task", "history", id.as_str()]);
+    assert!(why.contains("so `other` is the worker now"), "{why}");
+    // It works where the first agent worked.
+    let found = fs::read_to_string(stage.path("scripts/found")).unwrap();
+    assert_eq!(found, "half\n");
+    // A new task starts with it immediately.
+    let second = stage.create(&["--branch", "second", "Add a line"]);
+    stage.run_ok(&["task", "spawn", second.as_str(), "--wait", "60"]);
+    wait_for("the second", || stage.is_alive(&second));
+    assert_eq!(stage.task(&second).harness.as_str(), "other");
+    assert_eq!(stage.started(), 3);
+    drop(serving);
+}
+
+#[test]
 fn a_message_that_would_start_an_agent_waits() {
     let stage = Stage::with_rules("default");
     let serving = RunningSupervisor::start(&stage);

@@ -1,0 +1,128 @@
+//! Chooses the harness of a task.
+
+use orange_config::{Settings, clock};
+use orange_engine::Task;
+use orange_engine::effect::EffectOutcome;
+use orange_engine::names::HarnessName;
+use orange_engine::routing::{Choice, Offer, Offers, Route, RouteSubject, RoutedBy, first_match};
+use orange_store::Store;
+
+use super::Performer;
+use crate::failure::Failure;
+
+impl Performer {
+    /// Chooses by the rules, else by the router, else takes the default. A router that fails is no
+    /// failure of the task: the default is used, and the reason says so.
+    pub(crate) fn route(&self, store: &Store, task: &Task) -> Result<EffectOutcome, Failure> {
+        let settings = self.context.settings(None).map_err(Failure::temporary)?;
+        let usable = self.usable_harnesses(store)?;
+        let subject = RouteSubject {
+            summary: &task.summary,
+            labels: &task.routing.labels,
+            project: &task.project,
+        };
+        let choice = match first_match(&settings.routes, subject, &usable) {
+            Some((number, rule)) => Choice {
+                harness: rule.harness.clone(),
+                model: rule.model.clone(),
+                effort: rule.effort.clone(),
+                route: Route {
+                    by: RoutedBy::Rule,
+                    reason: format!("`[[route]]` number {number} of `config.toml` matches"),
+                    ..Choice::by_default(task).route
+                },
+            },
+            None => self.ask_or_default(store, task, &settings, &usable),
+        };
+        Ok(EffectOutcome::Chosen(Box::new(choice)))
+    }
+
+    fn ask_or_default(
+        &self,
+        store: &Store,
+        task: &Task,
+        settings: &Settings,
+        usable: &[HarnessName],
+    ) -> Choice {
+        let mut default = Choice::by_default(task);
+        let Some(router) = &settings.router.harness else {
+            return default;
+        };
+        let offers = Offers {
+            harnesses: offers(&settings.router.choices, usable),
+            skills: self.context.skill_names(task),
+        };
+        let answer = match offers.harnesses.as_slice() {
+            [] => Err(String::from("it can choose nothing: no harness is usable")),
+            _ if !usable.contains(router) => {
+                Err(format!("its harness `{router}` is parked or not installed"))
+            }
+            _ => self.ask_router(store, task, router, settings, &offers),
+        };
+        match answer {
+            Ok(choice) => choice,
+            Err(reason) => {
+                default.route.reason = format!("the router was of no help: {reason}");
+                default
+            }
+        }
+    }
+
+    /// Every harness that is installed and not parked.
+    fn usable_harnesses(&self, store: &Store) -> Result<Vec<HarnessName>, Failure> {
+        let parked = store.parkings(clock::now()).map_err(Failure::temporary)?;
+        let installed = self.steps.installed_harnesses();
+        let mut usable = installed.map_err(Failure::temporary)?;
+        usable.retain(|name| parked.iter().all(|it| it.harness != *name));
+        Ok(usable)
+    }
+}
+
+/// The configured choices whose harness is usable; without any, every usable harness.
+fn offers(choices: &[String], usable: &[HarnessName]) -> Vec<Offer> {
+    if choices.is_empty() {
+        let every = usable.iter().cloned();
+        let every = every.map(|harness| Offer {
+            harness,
+            model: None,
+        });
+        return every.collect();
+    }
+    let offers = choices.iter().map(|choice| {
+        let (harness, model) = match choice.split_once(':') {
+            Some((harness, model)) => (harness, Some(model.to_owned())),
+            None => (choice.as_str(), None),
+        };
+        let harness = HarnessName::new(harness);
+        Offer { harness, model }
+    });
+    let offers = offers.filter(|offer| usable.contains(&offer.harness));
+    offers.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_usable_harnesses_are_offered() {
+        let usable = ["claude", "codex"].map(HarnessName::new);
+        let shown = |choices: &[&str]| {
+            let choices: Vec<String> = choices.iter().map(|it| (*it).to_owned()).collect();
+            let all = offers(&choices, &usable).into_iter();
+            all.map(|it| (it.harness.to_string(), it.model)).collect()
+        };
+        let expected: Vec<(String, Option<String>)> =
+            vec![("claude".into(), None), ("codex".into(), None)];
+        let all: Vec<(String, Option<String>)> = shown(&[]);
+        assert_eq!(all, expected);
+        let chosen: Vec<(String, Option<String>)> = shown(&["claude:a:b", "pi", "codex"]);
+        assert_eq!(
+            chosen,
+            [
+                ("claude".into(), Some("a:b".into())),
+                ("codex".into(), None)
+            ]
+        );
+    }
+}

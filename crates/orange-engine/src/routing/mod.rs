@@ -1,0 +1,160 @@
+//! Which harness does the work of a task, and why.
+//!
+//! The user's own choice comes first, then the labels of an issue, then the rules of the settings,
+//! then the router if there is one, then the default. A choice is made once; it is made again only
+//! when the user starts the task again.
+
+mod answer;
+mod rule;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::names::HarnessName;
+use crate::task::Task;
+
+pub use answer::{Offer, Offers, Profile, RouterAnswer};
+pub use rule::{RouteRule, RouteSubject, first_match};
+
+/// What the choice of a harness depends on, and the choice.
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
+pub struct Routing {
+    /// The task's labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    /// Why the task has its harness; absent until that is decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub route: Option<Route>,
+}
+
+impl Routing {
+    /// The routing of a task whose harness was chosen when it was created.
+    pub fn chosen() -> Routing {
+        Routing {
+            labels: Vec::new(),
+            route: Some(Route {
+                by: RoutedBy::Creator,
+                reason: String::new(),
+                profile: Profile::default(),
+                skills: Vec::new(),
+            }),
+        }
+    }
+
+    pub fn is_unset(&self) -> bool {
+        *self == Routing::default()
+    }
+
+    /// Forgets a choice that orange made, so that it is made again; the user's own choice stays.
+    pub(crate) fn forget(&mut self) {
+        self.route = self.route.take().filter(|route| route.by.is_explicit());
+    }
+}
+
+/// Why a task has its harness.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Route {
+    /// What chose it.
+    pub by: RoutedBy,
+    /// The reason, in a sentence; empty if someone chose it for this task.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// What the router says about the agent that the task needs.
+    #[serde(default, skip_serializing_if = "Profile::is_empty")]
+    pub profile: Profile,
+    /// The skills that the agent is given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<String>,
+}
+
+/// What chose a harness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RoutedBy {
+    /// The user, or the agent that created the task.
+    Creator,
+    /// A rule of the settings.
+    Rule,
+    /// The router.
+    Router,
+    /// Nothing did: it is the default.
+    Default,
+}
+
+impl RoutedBy {
+    /// Whether someone chose it for this task.
+    fn is_explicit(self) -> bool {
+        self == RoutedBy::Creator
+    }
+}
+
+/// A chosen harness.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Choice {
+    /// The harness.
+    pub harness: HarnessName,
+    /// The model; the harness's default if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The effort; the harness's default if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
+    /// Why it was chosen.
+    pub route: Route,
+}
+
+impl Choice {
+    /// What was chosen for a task, if anything was.
+    pub fn of(task: &Task) -> Option<Choice> {
+        Some(Choice {
+            harness: task.harness.clone(),
+            model: task.agent_settings.model.clone(),
+            effort: task.agent_settings.effort.clone(),
+            route: task.routing.route.clone()?,
+        })
+    }
+
+    /// The harness that the task has, because nothing chose another one.
+    pub fn by_default(task: &Task) -> Choice {
+        Choice {
+            harness: task.harness.clone(),
+            model: task.agent_settings.model.clone(),
+            effort: task.agent_settings.effort.clone(),
+            route: Route {
+                by: RoutedBy::Default,
+                reason: String::from("no rule matches the task"),
+                profile: Profile::default(),
+                skills: Vec::new(),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Choice {
+            harness,
+            model,
+            route,
+            ..
+        } = self;
+        let model = model
+            .as_ref()
+            .map(|model| format!(" with the model `{model}`"));
+        let model = model.unwrap_or_default();
+        let chosen_by = match route.by {
+            RoutedBy::Creator => "was chosen when the task was created",
+            RoutedBy::Rule => "was chosen by a rule",
+            RoutedBy::Router => "was chosen by the router",
+            RoutedBy::Default => "is the default",
+        };
+        write!(formatter, "`{harness}`{model} {chosen_by}")?;
+        if !route.reason.is_empty() {
+            write!(formatter, ": {}", route.reason)?;
+        }
+        Ok(())
+    }
+}
