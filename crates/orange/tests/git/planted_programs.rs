@@ -122,8 +122,11 @@ fn no_planted_program_runs_during_merge_diff_and_push() {
         crate::merge::branch(&repo);
         let remote = crate::merge::add_remote(&repo);
         repo.git(&remote, &["branch", "-D", "fix"]);
-        let attributes = "* filter=evil diff=evil merge=evil\n";
-        repo.commit(&repo.slot(), ".gitattributes", attributes);
+        repo.commit(
+            &repo.slot(),
+            ".gitattributes",
+            "* filter=evil diff=evil merge=evil\n",
+        );
         fs::write(repo.slot().join("README"), "not committed\n").unwrap();
         fs::write(repo.slot().join("new"), "new\n").unwrap();
         let evidence = repo.path("evidence");

@@ -145,7 +145,7 @@ fn lesson_109_a_split_parent_resumes_once_with_the_work_of_its_children() {
     }
     let [one, two, three] = [0, 1, 2].map(|number| children[number].clone());
     let after = stage.task(&three).queueing.after;
-    assert_eq!(after.into_iter().collect::<Vec<_>>(), [one.clone()]);
+    assert_eq!(after.iter().collect::<Vec<_>>(), [&one]);
 
     // An unknown and a missing harness are replaced by the parent's, and that is said.
     for (child, name, why) in [
