@@ -22,7 +22,7 @@ use crate::names::{
 };
 use crate::report::Report;
 use crate::role::Role;
-use crate::routing::Routing;
+use crate::routing::{Choice, Profile, Route, RoutedBy, Routing};
 use crate::time::Timestamp;
 use crate::wording::actor;
 
@@ -226,6 +226,33 @@ pub struct TransitionMessage {
     /// The role that was started with it; the next agent of this role needs it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received_by: Option<Role>,
+}
+
+impl Task {
+    /// The harness that was chosen for it, and why, once that is decided.
+    pub fn choice(&self) -> Option<Choice> {
+        let route = self.routing.route.clone()?;
+        Some(self.choice_by(route))
+    }
+
+    /// The harness that it has, because nothing chose another one.
+    pub fn default_choice(&self) -> Choice {
+        self.choice_by(Route {
+            by: RoutedBy::Default,
+            reason: String::from("no rule matches the task"),
+            profile: Profile::default(),
+            skills: Vec::new(),
+        })
+    }
+
+    fn choice_by(&self, route: Route) -> Choice {
+        Choice {
+            harness: self.harness.clone(),
+            model: self.agent_settings.model.clone(),
+            effort: self.agent_settings.effort.clone(),
+            route,
+        }
+    }
 }
 
 /// An error and how often it occurred in a row.

@@ -20,7 +20,7 @@ use orange_engine::names::{
 };
 use orange_engine::refusal::Refusal;
 use orange_engine::role::Role;
-use orange_engine::routing::{Choice, Routing};
+use orange_engine::routing::Routing;
 use orange_engine::task::{AgentSettings, PendingState, Queueing, Task};
 use orange_engine::time::Timestamp;
 
@@ -378,7 +378,7 @@ fn outcome(task: &Task, effect: &Effect) -> EffectOutcome {
         }
         Effect::Merge(merge) => EffectOutcome::Merged(MergeResult::from_commit(merge.head.clone())),
         Effect::CreatePr(_) => EffectOutcome::PullRequest(pull_request()),
-        Effect::Route => EffectOutcome::Chosen(Box::new(Choice::by_default(task))),
+        Effect::Route => EffectOutcome::Chosen(Box::new(task.default_choice())),
         Effect::CreateChildren { delegations } => {
             let first = task.children.len();
             let numbers = first..first + delegations.len();

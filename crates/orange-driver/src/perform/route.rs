@@ -29,7 +29,7 @@ impl Performer {
                 route: Route {
                     by: RoutedBy::Rule,
                     reason: format!("`[[route]]` number {number} of `config.toml` matches"),
-                    ..Choice::by_default(task).route
+                    ..task.default_choice().route
                 },
             },
             None => self.ask_or_default(store, task, &settings, &usable),
@@ -44,7 +44,7 @@ impl Performer {
         settings: &Settings,
         usable: &[HarnessName],
     ) -> Choice {
-        let mut default = Choice::by_default(task);
+        let mut default = task.default_choice();
         let Some(router) = &settings.router.harness else {
             return default;
         };

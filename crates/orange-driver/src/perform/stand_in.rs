@@ -1,4 +1,4 @@
-//! Lets another harness take over a start that waits for a parked one.
+//! Lets another harness take over from a parked one.
 
 use orange_config::clock;
 use orange_engine::effect::{Effect, Spawn};

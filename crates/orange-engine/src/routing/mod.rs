@@ -12,7 +12,6 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::names::HarnessName;
-use crate::task::Task;
 
 pub use answer::{Offer, Offers, Profile, RouterAnswer};
 pub use rule::{RouteRule, RouteSubject, first_match};
@@ -104,33 +103,6 @@ pub struct Choice {
     pub effort: Option<String>,
     /// Why it was chosen.
     pub route: Route,
-}
-
-impl Choice {
-    /// What was chosen for a task, if anything was.
-    pub fn of(task: &Task) -> Option<Choice> {
-        Some(Choice {
-            harness: task.harness.clone(),
-            model: task.agent_settings.model.clone(),
-            effort: task.agent_settings.effort.clone(),
-            route: task.routing.route.clone()?,
-        })
-    }
-
-    /// The harness that the task has, because nothing chose another one.
-    pub fn by_default(task: &Task) -> Choice {
-        Choice {
-            harness: task.harness.clone(),
-            model: task.agent_settings.model.clone(),
-            effort: task.agent_settings.effort.clone(),
-            route: Route {
-                by: RoutedBy::Default,
-                reason: String::from("no rule matches the task"),
-                profile: Profile::default(),
-                skills: Vec::new(),
-            },
-        }
-    }
 }
 
 impl fmt::Display for Choice {

@@ -327,7 +327,7 @@ fn ignored_files_are_never_overwritten() {
 }
 
 #[test]
-fn files_that_are_no_longer_ignored_are_reported_and_kept() {
+fn files_that_are_no_longer_ignored_are_moved_aside() {
     let repo = RepoFixture::new();
     let git = repo.open();
     repo.acquire(&git, "t1", "fix");
@@ -335,11 +335,11 @@ fn files_that_are_no_longer_ignored_are_reported_and_kept() {
     fs::write(repo.slot().join("leftover"), "ignored\n").unwrap();
     repo.release(&git, "t1");
     let acquired = repo.acquire(&git, "t2", "next");
-    assert_eq!(acquired.changes, [PathBuf::from("leftover")]);
-    assert_eq!(
-        fs::read(repo.slot().join("leftover")).unwrap(),
-        b"ignored\n"
-    );
+    assert_eq!(acquired.moved_aside, [PathBuf::from("leftover")]);
+    assert_eq!(acquired.changes, [] as [PathBuf; 0]);
+    assert!(!repo.slot().join("leftover").exists());
+    let aside = repo.slot().with_extension("aside");
+    assert_eq!(fs::read(aside.join("leftover")).unwrap(), b"ignored\n");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use orange_engine::names::{BranchName, CommitId, TaskId};
 
 use super::saved_contents::SavedContents;
 use super::settle::SettleResult;
+use crate::git::worktree::nested_repositories::Submodule;
 use crate::git::worktree::status::WorktreeStatus;
 use crate::git::{Git, GitError, Marker, Phase, Rescue, Slot, SlotRefusal, Worktree};
 use crate::safe_directory::EntryKind;
@@ -218,12 +219,11 @@ impl Worktree<'_> {
                 .map(Obstacle::Repository),
         );
         // A submodule that was cloned or made here has its only copy here.
-        for submodule in self.checked_out_submodules(status)? {
-            let is_own = self.path().join(&submodule.path).join(".git").is_dir();
-            let obstacle = Obstacle::Repository(submodule.path.clone());
-            if is_own && submodule.has_own_commits() {
-                obstacles.push(obstacle);
-            }
+        if obstacles.is_empty() {
+            let submodules = self.checked_out_submodules(status)?.into_iter();
+            let is_own = |it: &Submodule| self.path().join(&it.path).join(".git").is_dir();
+            let only_here = submodules.filter(|it| is_own(it) && it.has_own_commits());
+            obstacles.extend(only_here.map(|it| Obstacle::Repository(it.path)));
         }
         let place = self.place()?;
         for path in status.changes.keys() {

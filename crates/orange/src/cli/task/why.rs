@@ -7,7 +7,7 @@ use orange_engine::names::TaskId;
 use orange_engine::next_step::NextStep;
 use orange_engine::refusal::{Blocker, GateFailure};
 use orange_engine::role::Role;
-use orange_engine::routing::{Choice, Route};
+use orange_engine::routing::Route;
 use orange_engine::schedule::SchedulePlace;
 use orange_engine::task::{Run, RunState};
 use orange_engine::wording::actor;
@@ -182,7 +182,7 @@ fn text(
     if let Some(submission) = &task.submission {
         line(Style::Plain, &format!("  commit: {submission}"));
     }
-    if let Some(choice) = Choice::of(task) {
+    if let Some(choice) = task.choice() {
         line(Style::Plain, &format!("  agent: {choice}"));
     }
     for (name, sentence) in details.family() {

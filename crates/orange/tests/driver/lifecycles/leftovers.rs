@@ -1,4 +1,4 @@
-//! What a task leaves in a worktree does not reach the next one.
+//! What a task leaves in a worktree stays out of the next.
 
 use std::fs;
 
