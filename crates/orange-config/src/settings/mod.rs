@@ -343,10 +343,8 @@ fn resolve(all: Vec<Setting>) -> Settings {
         review_harness: text("review_harness").map(HarnessName::new),
         routes: Vec::new(),
         router: RouterSettings {
-            harness: text("router.harness").map(HarnessName::new),
-            model: text("router.model"),
             choices: names("router.choices").collect(),
-            timeout: duration("router.timeout"),
+            ..router_settings(text, duration)
         },
         workflow: text("workflow").unwrap_or_default(),
         branch: text("branch").unwrap_or_default(),
@@ -372,13 +370,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
                 _ => WhenFull::Queue,
             },
         },
-        merge: MergeSettings {
-            strategy: text("merge.strategy")
-                .and_then(|name| MergeStrategy::from_name(&name))
-                .unwrap_or_default(),
-            verify: text("merge.verify").filter(|it| !it.trim().is_empty()),
-            verify_timeout: duration("merge.verify_timeout"),
-        },
+        merge: merge_settings(text, duration("merge.verify_timeout")),
         forge: ForgeSettings {
             repository: text("forge.repository"),
             token_command: text("forge.token_command").filter(|it| !it.trim().is_empty()),
@@ -421,6 +413,31 @@ fn resolve(all: Vec<Setting>) -> Settings {
             keep: count("log.keep").unwrap_or_default(),
         },
         all,
+    }
+}
+
+fn router_settings(
+    text: impl Fn(&str) -> Option<String>,
+    duration: impl Fn(&str) -> Duration,
+) -> RouterSettings {
+    RouterSettings {
+        harness: text("router.harness").map(HarnessName::new),
+        model: text("router.model"),
+        choices: Vec::new(),
+        timeout: duration("router.timeout"),
+    }
+}
+
+fn merge_settings(
+    text: impl Fn(&str) -> Option<String>,
+    verify_timeout: Duration,
+) -> MergeSettings {
+    let strategy = text("merge.strategy");
+    let strategy = strategy.and_then(|name| MergeStrategy::from_name(&name));
+    MergeSettings {
+        strategy: strategy.unwrap_or_default(),
+        verify: text("merge.verify").filter(|it| !it.trim().is_empty()),
+        verify_timeout,
     }
 }
 

@@ -235,7 +235,7 @@ fn check_out<'git>(
         aside,
     };
     let refusal = match git.acquire(&acquire) {
-        Ok(AcquireResult::Acquired(acquired)) => return Ok(acquired),
+        Ok(AcquireResult::Acquired(acquired)) => return Ok(*acquired),
         Ok(AcquireResult::Refused(refusal)) => refusal,
         // A retry would not make the name valid.
         Err(error @ GitError::BadName { .. }) => return Err(Failure::permanent(error)),

@@ -85,8 +85,8 @@ pub(super) fn finish_effect(task: &mut Task, id: EffectId, outcome: &EffectOutco
         (Effect::Route, EffectOutcome::Routed(harness)) => task.harness = harness.clone(),
         (Effect::Route, EffectOutcome::Chosen(choice)) => {
             task.harness = choice.harness.clone();
-            task.agent_settings.model = choice.model.clone();
-            task.agent_settings.effort = choice.effort.clone();
+            task.agent_settings.model.clone_from(&choice.model);
+            task.agent_settings.effort.clone_from(&choice.effort);
             task.routing.route = Some(choice.route.clone());
         }
         (Effect::CreatePr(_), EffectOutcome::PullRequest(link)) => {

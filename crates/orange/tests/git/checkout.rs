@@ -410,7 +410,7 @@ fn hostile_names_are_refused_before_anything_happens() {
     assert!(!repo.slot().exists());
     for name in ["(detached)", "ä/🦀", "refs/heads/x", "a'b\"c"] {
         let acquired = match repo.try_acquire(&git, "t1", name).unwrap() {
-            AcquireResult::Acquired(acquired) => acquired,
+            AcquireResult::Acquired(acquired) => *acquired,
             AcquireResult::Refused(refusal) => panic!("{refusal:?}"),
         };
         assert_eq!(acquired.head.branch().unwrap().as_str(), name);

@@ -114,6 +114,16 @@ fn the_check_notices_a_program_that_runs() {
     assert!(evidence.exists());
 }
 
+/// Settings that make git call a program, or change what a merge or a diff does.
+const PLANTED_SETTINGS: [(&str, &str); 6] = [
+    ("commit.gpgSign", "true"),
+    ("push.gpgSign", "if-asked"),
+    ("merge.verifySignatures", "true"),
+    ("log.showSignature", "true"),
+    ("branch.main.mergeOptions", "--squash"),
+    ("diff.submodule", "log"),
+];
+
 /// Everything an agent could plant, and a branch whose files trigger it.
 #[test]
 fn no_planted_program_runs_during_merge_diff_and_push() {
@@ -122,11 +132,8 @@ fn no_planted_program_runs_during_merge_diff_and_push() {
         crate::merge::branch(&repo);
         let remote = crate::merge::add_remote(&repo);
         repo.git(&remote, &["branch", "-D", "fix"]);
-        repo.commit(
-            &repo.slot(),
-            ".gitattributes",
-            "* filter=evil diff=evil merge=evil\n",
-        );
+        let attributes = "* filter=evil diff=evil merge=evil\n";
+        repo.commit(&repo.slot(), ".gitattributes", attributes);
         fs::write(repo.slot().join("README"), "not committed\n").unwrap();
         fs::write(repo.slot().join("new"), "new\n").unwrap();
         let evidence = repo.path("evidence");
@@ -171,14 +178,7 @@ fn no_planted_program_runs_during_merge_diff_and_push() {
         ] {
             repo.git(&repo.app(), &["config", key, &evil]);
         }
-        for (key, value) in [
-            ("commit.gpgSign", "true"),
-            ("push.gpgSign", "if-asked"),
-            ("merge.verifySignatures", "true"),
-            ("log.showSignature", "true"),
-            ("branch.main.mergeOptions", "--squash"),
-            ("diff.submodule", "log"),
-        ] {
+        for (key, value) in PLANTED_SETTINGS {
             repo.git(&repo.app(), &["config", key, value]);
         }
         let _only_the_tests_own_calls = fs::remove_file(&evidence);

@@ -153,7 +153,7 @@ impl RepoFixture {
 
     pub fn acquire<'a>(&self, git: &'a Git, task: &str, branch: &str) -> AcquiredWorkspace<'a> {
         match self.try_acquire(git, task, branch).unwrap() {
-            AcquireResult::Acquired(acquired) => acquired,
+            AcquireResult::Acquired(acquired) => *acquired,
             AcquireResult::Refused(refusal) => panic!("{refusal:?}"),
         }
     }

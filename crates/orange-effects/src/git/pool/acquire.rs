@@ -44,7 +44,7 @@ pub struct AcquireRequest<'a> {
 #[derive(Debug)]
 pub enum AcquireResult<'a> {
     /// The workspace is on the branch.
-    Acquired(AcquiredWorkspace<'a>),
+    Acquired(Box<AcquiredWorkspace<'a>>),
     /// The workspace is not on the branch, and nothing in it has changed.
     Refused(AcquireRefusal),
 }
@@ -94,7 +94,7 @@ impl Git {
     pub fn acquire(&self, acquire: &AcquireRequest<'_>) -> Result<AcquireResult<'_>, GitError> {
         let result = self.try_acquire(acquire)?;
         Ok(match result {
-            Ok(acquired) => AcquireResult::Acquired(acquired),
+            Ok(acquired) => AcquireResult::Acquired(Box::new(acquired)),
             Err(refusal) => AcquireResult::Refused(refusal),
         })
     }

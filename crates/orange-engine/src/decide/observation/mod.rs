@@ -45,7 +45,10 @@ pub(super) fn decide(
             run,
             harness,
             reason,
-        } => stand_in::take_over(&mut steps, run, harness, reason),
+        } => {
+            stand_in::take_over(&mut steps, run, harness, reason);
+            Ok(())
+        }
         Observation::Merged { commit } => observe_merge(&mut steps, commit),
         Observation::PullRequest(reading) => pull_request::observe(&mut steps, reading),
         Observation::TimedOut => time_out(&mut steps),

@@ -1,6 +1,6 @@
 //! Another harness takes over a start that its harness holds back.
 
-use crate::decide::plan_builder::{NeededFacts, PlanBuilder};
+use crate::decide::plan_builder::PlanBuilder;
 use crate::effect::{Effect, Spawn};
 use crate::event::Fact;
 use crate::language::defaults;
@@ -16,19 +16,19 @@ pub(super) fn take_over(
     run: &RunId,
     harness: &HarnessName,
     reason: &str,
-) -> Result<(), NeededFacts> {
+) {
     let pending = steps.task.pending.iter().find(|pending| {
         let is_waiting = pending.state == PendingState::Waiting;
         is_waiting && matches!(&pending.planned.effect, Effect::Spawn(it) if it.run == *run)
     });
     let Some(planned) = pending.map(|pending| pending.planned.clone()) else {
-        return Ok(());
+        return;
     };
     let Effect::Spawn(spawn) = planned.effect else {
-        return Ok(());
+        return;
     };
     if spawn.harness == *harness {
-        return Ok(());
+        return;
     }
     steps.cancel_pending(|effect, _| matches!(effect, Effect::Spawn(it) if it.run == *run));
     steps.record(Fact::HarnessReplaced {
@@ -47,7 +47,6 @@ pub(super) fn take_over(
         ..spawn
     });
     steps.plan_timed_effect(planned.plan, start, planned.on_error, planned.timeout);
-    Ok(())
 }
 
 /// Which of the task's harnesses a role uses.

@@ -1,5 +1,7 @@
 //! `orange task why`.
 
+use std::iter;
+
 use orange_config::Environment;
 use orange_driver::{Explanation, Observation, Outlook, RunObservation, TaskDetails};
 use orange_engine::delegation::{ChildMerge, DelegationLink};
@@ -171,12 +173,8 @@ fn text(
         text.push_line(&[(style, &sentence)], margin + 4, width);
     };
     let sentence = why.map(ToString::to_string).unwrap_or_default();
-    for (number, sentence) in sentence.lines().enumerate() {
-        let style = if number == 0 {
-            Style::Bold
-        } else {
-            Style::Plain
-        };
+    let styles = iter::once(Style::Bold).chain(iter::repeat(Style::Plain));
+    for (style, sentence) in styles.zip(sentence.lines()) {
         line(style, sentence);
     }
     if let Some(submission) = &task.submission {
