@@ -510,11 +510,7 @@ fn crashes_belong_to_the_status_they_happened_in() {
 
 #[test]
 fn a_start_waits_for_the_effects_of_entering_its_queue() {
-    let prepared = include_str!("../../../../workflows/autopilot.yml").replace(
-        "    to: routed\n    by: [human, engine]\n",
-        "    to: routed\n    by: [human, engine]\n    hooks: [{ action: notify, message: routed }]\n",
-    );
-    let workflow = crate::fixtures::load_clean(&prepared);
+    let workflow = shipped_workflow("autopilot");
     let mut world = World::begin(&workflow);
     world.verb(Role::Engine, Verb::Spawn);
     assert_eq!(shown(&world.verb(Role::Engine, Verb::Spawn)), "already");
@@ -660,6 +656,9 @@ fn a_failed_start_needs_attention_until_it_is_retried() {
         let mut world = World::begin(&workflow);
         while world.task.status == status(queue) || world.task.status == status("routed") {
             world.verb(Role::Engine, Verb::Spawn);
+            if world.task.status == status("routed") {
+                world.settle();
+            }
         }
         fail_effect(&mut world, "acquire_workspace");
         world.settle();
