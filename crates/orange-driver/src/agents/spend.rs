@@ -17,10 +17,10 @@ impl Agents {
     /// Counts for budgets what the running agents had used at the end of their last turns. Does
     /// nothing without a budget.
     pub(crate) fn record_live_spend(&self) -> Result<(), DriverError> {
-        let mut store = self.context.store()?;
         if self.steps.limits(&Role::Engine)?.budget.is_empty() {
             return Ok(());
         }
+        let mut store = self.context.store()?;
         for standing in store.standings()? {
             if standing.agents.is_empty() {
                 continue;
