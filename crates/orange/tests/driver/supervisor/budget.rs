@@ -242,6 +242,14 @@ fn a_rebuilt_database_knows_what_was_used() {
     {
         let _serving = RunningSupervisor::start(&stage);
         wait_for("the run", || count_in(&stage, &tasks, "done") == 1);
+        stage.wait_until_idle(&tasks[0]);
+        // A rebuild reads the files, which are written after each change.
+        let id = tasks[0].as_str();
+        let history = stage.path(&format!("home/tasks/app/{id}/history.jsonl"));
+        wait_for("the files", || {
+            let lines = fs::read_to_string(&history).unwrap().lines().count();
+            u64::try_from(lines).unwrap() == stage.task(&tasks[0]).version
+        });
     }
     stage.rebuild(&tasks[0]);
     let (_, answer) = stage.json(&["budget", "--json"]);
