@@ -198,7 +198,11 @@ impl Requests {
             Ok(Answer::AlreadyDone(_)) => return self.earlier_start(task, waiting),
             request => return Ok(Start::Requested(request)),
         };
-        let waits = waits(&refusal);
+        let mut waits = waits(&refusal);
+        // The supervisor was first, and goes on when the effects of this queue are done.
+        if self.context.is_supervised() && refusal.missing == [Blocker::EffectsRunning] {
+            waits.push(Wait::EffectsRunning);
+        }
         if !waits.is_empty() {
             return Ok(Start::Waits(waits));
         }
