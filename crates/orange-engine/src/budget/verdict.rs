@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Amount, Budget, BudgetLimits, Limit, ProjectAmount};
 use crate::names::{HarnessName, JobName, ProjectName, TaskId};
 
-/// From how many percent of a limit the user is told.
+/// The percentage of a limit at which the user is warned.
 const WARN_PERCENT: u128 = 80;
 
 /// What a limit is for.

@@ -461,7 +461,7 @@ fn a_service_that_fails_is_waited_for_and_counts_for_nothing() {
     }
     assert_eq!(world.task.value(&FieldName::new("attempts")), 1);
     assert_eq!(world.task.last_error, None);
-    // But not for ever.
+    // In the end its failure counts.
     world.ends(&Role::Worker, Evidence::Network);
     world.settle();
     assert_eq!(world.task.status, status("new"));

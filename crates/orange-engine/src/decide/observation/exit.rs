@@ -34,7 +34,7 @@ const MAX_POSTPONEMENTS: i64 = 24;
 /// A death that is not the agent's own fault matches no rule: it is not counted as a crash and does
 /// not change the status. If the harness is the reason, the same plan brings the agent back; its
 /// start waits, like every start on that harness, until the harness can be used again. A service
-/// that never comes back must not start agents for ever, so in the end its failure counts.
+/// that never comes back must not start agents forever, so in the end its failure counts.
 pub(super) fn judge(steps: &mut PlanBuilder<'_>, death: &Death<'_>) -> Result<(), NeededFacts> {
     let Death { role, evidence, .. } = *death;
     steps.import_for_observation(&Role::Engine);

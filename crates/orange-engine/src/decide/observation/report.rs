@@ -50,7 +50,7 @@ pub(super) fn receive(
 }
 
 /// The branch's commit, if the run stopped before the work was done and left nothing uncommitted. A
-/// run that works on for ever without a commit is a loop like one that fails for ever.
+/// run that never commits anything is a loop like one that always fails.
 fn unchanged_at(steps: &PlanBuilder<'_>, report: &Report) -> Result<Option<CommitId>, NeededFacts> {
     if !matches!(report.outcome(), Outcome::InProgress | Outcome::Unfinished) {
         return Ok(None);
