@@ -39,6 +39,10 @@ const SETTINGS: &[(&str, &str)] = &[
     ("advice.graftFileDeprecated", "false"),
     // What we report as saved must survive a power loss.
     ("core.fsync", "all"),
+    // A slow disk holds a lock longer than git's tenth of a second, and a git that outlives its
+    // caller still holds one. In milliseconds.
+    ("core.filesRefLockTimeout", "5000"),
+    ("core.packedRefsTimeout", "5000"),
 ];
 
 /// The author of rescues; a user's name must not be on commits that no user made.
