@@ -1,6 +1,7 @@
 //! Marked tasks are handled together, after one dialog.
 
 use std::fs;
+use std::thread;
 
 use orange_engine::names::TaskId;
 
@@ -120,4 +121,22 @@ fn merges_go_on_after_the_dashboard_is_closed() {
         ids.iter()
             .all(|id| stage.task(id).status.as_str() == "done")
     });
+}
+
+#[test]
+fn a_key_pressed_while_the_terminal_changes_its_size_does_not_wait_for_the_next_key() {
+    let stage = Stage::new("default");
+    stage.create(&["one", "Work on one"]);
+    let terminal = open(&stage);
+    terminal.wait_for("QUEUE AND DONE 1");
+    for round in 0..40 {
+        let is_marked = round % 2 == 0;
+        thread::scope(|scope| {
+            scope.spawn(|| terminal.resize(100, 20 + round % 10));
+            terminal.press(&["Space"]);
+        });
+        wait_for("the key to act", || {
+            terminal.screen().contains("1 marked") == is_marked
+        });
+    }
 }

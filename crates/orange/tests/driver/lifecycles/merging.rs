@@ -197,7 +197,10 @@ fn the_queue_survives_the_death_of_its_processes() {
         scope.spawn(|| {
             let mut state = 7;
             while !is_calm.load(Ordering::Relaxed) {
-                thread::sleep(Duration::from_millis(100 + next(&mut state) % 400));
+                // A pause that grows lets a slow machine finish a command in the end.
+                let growth = killed.load(Ordering::Relaxed) as u64 * 20;
+                let pause = 100 + next(&mut state) % (400 + growth);
+                thread::sleep(Duration::from_millis(pause));
                 let callers = callers(&stage);
                 let chosen = usize::try_from(next(&mut state)).unwrap();
                 if let Some(pid) = callers.get(chosen % callers.len().max(1)) {
