@@ -80,6 +80,9 @@ impl Requests {
             self.agents.observe(store, id)?;
             self.steps.notify_of_children(store, id)?;
         }
+        if let Some(answer) = self.answer_for_moved_task(store, &task, request)? {
+            return Ok(answer);
+        }
         let document = self.steps.follow_hand_edit(store, id)?;
         let cause = Cause::Request(request.request.clone());
         let renamed = self.workspaces.rename_branch(store, id, &request.request)?;
@@ -113,6 +116,28 @@ impl Requests {
         let copies = self.steps.sync_files(store, id);
         let answer = self.answer(store, request, step_result, performer)?;
         Ok(self.answer_with_copies(store, id, answer, &copies))
+    }
+
+    /// The answer to a respawn when the end of the agent, noticed just now, has moved the task on:
+    /// the agent that the user asked for belongs to a status that the task has left.
+    fn answer_for_moved_task(
+        &self,
+        store: &mut Store,
+        before: &Task,
+        request: &TaskRequest,
+    ) -> Result<Option<Answer>, DriverError> {
+        let id = &request.task;
+        let entered = store.require(id)?.task.entered.version;
+        let is_respawn = matches!(request.request.kind, RequestKind::Respawn { .. });
+        if !is_respawn || entered == before.entered.version {
+            return Ok(None);
+        }
+        let events = store.events(id, before.version)?;
+        let events = events.into_iter().map(|it| it.event).collect();
+        let performer = self.call_performer(store, id, request.waiting)?;
+        let copies = self.steps.sync_files(store, id);
+        let answer = self.settle(store, id, events, request.waiting, performer)?;
+        Ok(Some(self.answer_with_copies(store, id, answer, &copies)))
     }
 
     /// The request; a merge without a strategy gets the one from the project's settings.

@@ -33,6 +33,8 @@ pub struct RescueInfo {
     pub head: Option<CommitId>,
     /// The operations that were in progress: `rebase`, `merge` …
     pub operations: Vec<Operation>,
+    /// The commits below it that are on no branch: id and subject, the newest first.
+    pub commits: Vec<String>,
     /// The files that it changes; invalid UTF-8 is replaced.
     pub paths: Vec<String>,
     /// Whether it was restored into a worktree.
@@ -167,6 +169,7 @@ fn rescue_info(git: &Git, rescued: &Rescue) -> Result<RescueInfo, DriverError> {
         branch: about.branch.clone(),
         head: about.head.clone(),
         operations: about.operations.clone(),
+        commits: git.commits_on_no_branch(rescued)?,
         paths: texts(&git.rescue_paths(rescued)?),
         is_restored: git.restored_numbers(&about.task)?.contains(&rescued.number),
     })

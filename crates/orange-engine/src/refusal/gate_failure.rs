@@ -285,7 +285,9 @@ impl fmt::Display for GateFailure {
 /// Failures of gates that check a report or the world rather than TASK.md.
 fn fmt_other(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
     match failure {
-        GateFailure::ReportMissing => formatter.write_str("this attempt has no report"),
+        GateFailure::ReportMissing => {
+            formatter.write_str("orange has read no report of this attempt")
+        }
         GateFailure::ReportDiffers {
             field,
             found,

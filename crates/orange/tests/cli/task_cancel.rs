@@ -241,3 +241,36 @@ fn a_worktree_that_lost_its_repository_is_kept_and_named() {
     assert_eq!(shown["rescues"].as_array().unwrap().len(), 1, "{shown}");
     assert_eq!(shown["kept_worktrees"].as_array().unwrap().len(), 0);
 }
+
+#[test]
+fn commits_on_no_branch_are_named_wherever_the_saved_work_is() {
+    let stage = Stage::new("default");
+    let detached = "git checkout -q --detach; echo two > two.txt; git add two.txt; \
+                    git commit -qm 'important work'; ask task show";
+    stage.script("worker-1", detached);
+    let id = stage.create(&["fix", "Fix it"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let (_, cancelled) = stage.call(&["task", "cancel", "fix", "--wait", "60"]);
+    let cancelled = cancelled.replace("\n      ", " ");
+    let expected = "1 commit on no branch is saved as number 1; restore it";
+    assert!(cancelled.contains(expected), "{cancelled}");
+    stage.wait_until_idle(&id);
+    let listed = stage.run_ok(&["task", "restore", "fix"]);
+    assert!(
+        listed.contains("1  1 commit on no branch, 0 files"),
+        "{listed}"
+    );
+    let shown = stage.run_ok(&["task", "restore", "fix", "1"]);
+    assert!(shown.contains(" important work\n"), "{shown}");
+    let directory = stage.path("files").display().to_string();
+    let restored = stage.run_ok(&["task", "restore", "fix", "1", "--directory", &directory]);
+    let restored = restored.replace("\n    ", " ");
+    let expected = "`--branch NAME` also restores 1 commit on no branch";
+    assert!(restored.contains(expected), "{restored}");
+    stage.run_ok(&["task", "restore", "fix", "1", "--branch", "back"]);
+    let files = stage.git_output("repo", "ls-tree --name-only back");
+    assert!(files.contains("two.txt"), "{files}");
+    let listed = stage.run_ok(&["task", "restore", "fix"]);
+    assert!(listed.contains("1  no branch, 0 files"), "{listed}");
+}

@@ -20,6 +20,9 @@ pub(crate) const STATE: &str = "state";
 /// The directory with unresolved stages, in the commit that holds the state of operations.
 pub(crate) const STAGES: &str = "stages";
 
+/// How many commits on no branch are listed at most.
+const MAX_COMMITS: usize = 100;
+
 /// How many numbers are tried when one is already taken.
 const TRIES: u32 = 100;
 
@@ -168,6 +171,19 @@ impl Git {
     /// The paths that a rescue changes, compared with the commit it is based on.
     pub fn rescue_paths(&self, rescued: &Rescue) -> Result<Vec<PathBuf>, GitError> {
         Ok(self.content(rescued)?.paths().into_iter().collect())
+    }
+
+    /// The commits that a rescue is based on and that are on no branch: id and subject, the newest
+    /// first.
+    pub fn commits_on_no_branch(&self, rescued: &Rescue) -> Result<Vec<String>, GitError> {
+        let Some(head) = &rescued.about.head else {
+            return Ok(Vec::new());
+        };
+        let limit = format!("--max-count={MAX_COMMITS}");
+        let words = ["log", "--format=%h %s", &limit, head.as_str()];
+        let call = self.call(words);
+        let text = call.with_arguments(["--not", "--branches", "--remotes", "--tags"]);
+        Ok(text.text()?.lines().map(str::to_owned).collect())
     }
 
     fn rescues_below(&self, prefix: &str) -> Result<Vec<Rescue>, GitError> {

@@ -6,6 +6,7 @@ use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 
+use super::restore::commits_on_no_branch;
 use crate::cli::answer::words::count_noun;
 use crate::cli::request::requests::{
     Consent, RequestDraft, ask_consent, driver, print, request_with_confirmation,
@@ -60,10 +61,18 @@ pub(super) fn saved_work(driver: &Driver, task: &TaskId) -> Option<String> {
     // The task is cancelled; a failure to read the repository does not change that.
     let rescues = driver.workspaces.rescues_of(task, None).unwrap_or_default();
     let last = rescues.iter().rfind(|it| !it.is_restored)?;
-    let (number, count) = (last.number, count_noun(last.paths.len(), "file"));
+    let number = last.number;
+    let files = count_noun(last.paths.len(), "file");
+    let files = format!("uncommitted work in {files}");
+    let saved = match commits_on_no_branch(last) {
+        None => format!("{files} is"),
+        Some(commits) if !last.paths.is_empty() => format!("{commits} and {files} are"),
+        Some(commit) if last.commits.len() == 1 => format!("{commit} is"),
+        Some(commits) => format!("{commits} are"),
+    };
     Some(format!(
-        "uncommitted work in {count} is saved as number {number}; restore it with `orange task \
-         restore {task} {number} --branch NAME`"
+        "{saved} saved as number {number}; restore it with `orange task restore {task} {number} \
+         --branch NAME`"
     ))
 }
 

@@ -77,18 +77,22 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             return RESTORED_SHAPE.print(&body, output);
         }
         let mut text = Text::new();
-        text.push(Style::Bold, task.as_str());
         let count = count_noun(paths.len(), "file");
         let place = match &to {
             Destination::Branch(branch) => format!("on branch `{branch}`"),
             Destination::Directory(directory) => format!("in `{}`", directory.display()),
             Destination::Worktree => String::from("in its worktree"),
         };
-        text.push(
-            Style::Plain,
-            &format!(": restored saved work {number}, {count}, {place}"),
-        );
-        text.end_line();
+        let mut message = format!(": restored saved work {number}, {count}, {place}");
+        let rescues = driver.workspaces.rescues_of(&task, project.as_ref())?;
+        if let Some(rescue) = rescues.iter().find(|it| it.number == number)
+            && let Some(commits) = commits_on_no_branch(rescue)
+        {
+            let only = format!("; `--branch NAME` also restores {commits}");
+            message.push_str(&only);
+        }
+        let words = [(Style::Bold, task.as_str()), (Style::Plain, &message)];
+        text.push_line(&words, 4, output.answer_width());
         push_kept(&mut text, &kept, output.answer_width());
         output.answer(&text)?;
         return Ok(Exit::Ok);
@@ -114,6 +118,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(Exit::Ok)
 }
 
+/// The number of saved commits that are on no branch; `None` if there are none.
+pub(super) fn commits_on_no_branch(rescue: &RescueInfo) -> Option<String> {
+    let count = rescue.commits.len();
+    (count > 0).then(|| format!("{} on no branch", count_noun(count, "commit")))
+}
+
 fn push_kept(text: &mut Text, kept: &[KeptWorktree], width: Option<usize>) {
     for kept in kept {
         text.push_line(&[(Style::Warn, &kept.notice())], 4, width);
@@ -132,9 +142,11 @@ fn text(rescues: &[RescueInfo], with_files: bool, width: Option<usize>) -> Text 
     for rescue in rescues {
         let branch = rescue.branch.as_ref().map(ToString::to_string);
         let branch = branch.unwrap_or_else(|| String::from("no branch"));
+        let commits = commits_on_no_branch(rescue);
+        let mut message = format!("  {}", commits.unwrap_or(branch));
         let count = count_noun(rescue.paths.len(), "file");
         let when = ago(clock::now(), rescue.saved_at);
-        let mut message = format!("  {branch}, {count}, saved {when}");
+        message.push_str(&format!(", {count}, saved {when}"));
         for operation in &rescue.operations {
             message.push_str(", in progress: ");
             message.push_str(&operation.to_string());
@@ -149,6 +161,10 @@ fn text(rescues: &[RescueInfo], with_files: bool, width: Option<usize>) -> Text 
             width,
         );
         if with_files {
+            for commit in &rescue.commits {
+                text.push(Style::Plain, &format!("   {}", commit.escape_debug()));
+                text.end_line();
+            }
             for path in &rescue.paths {
                 text.push(Style::Plain, &format!("   {}", path.escape_debug()));
                 text.end_line();

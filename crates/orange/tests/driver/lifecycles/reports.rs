@@ -272,3 +272,26 @@ fn a_report_that_asks_for_children_creates_them_once() {
         .count();
     assert_eq!(all, 3, "no child was created twice");
 }
+
+#[test]
+fn the_command_that_attention_names_for_an_ended_run_succeeds_and_reads_its_report() {
+    let stage = Stage::new("autopilot");
+    stage.script(
+        "worker-1",
+        &format!("{}\nexit 0\n", reporting(r#"{"status":"done"}"#)),
+    );
+    let id = stage.create(&["Add a line"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    wait_for("its end", || stage.panes() == ["worker:1"]);
+    let why = flat(&stage.run_ok(&["task", "why", id.as_str()]));
+    assert!(
+        why.contains("orange has read no report of this attempt"),
+        "{why}"
+    );
+    let named = format!("orange task respawn {id}");
+    let attention = stage.run_ok(&["attention"]);
+    assert!(attention.contains(&named), "{attention}");
+    let answer = stage.run_ok(&["task", "respawn", id.as_str(), "--wait", "60"]);
+    assert!(answer.contains("to `done`"), "{answer}");
+    assert_eq!(stage.task(&id).status.as_str(), "done");
+}
