@@ -29,7 +29,7 @@ pub use harness::files::{HarnessFile, RunFileText};
 pub use harness::level::{Level, StartMode};
 pub use harness::readiness::{AnswerPlace, Readiness, ReadyState};
 pub use harness::result::{ResultStatus, RunResult};
-pub use harness::usage::{UsageCount, UsageLocations, UsageSource};
+pub use harness::usage::{RunPeriod, UsageCount, UsageLocations, UsageSource};
 pub use home::{Home, HomeError};
 pub use jobs::{
     Job, JobProblem, JobTask, JobWork, Jobs, JobsError, NewJob, Schedule, ScheduleError,

@@ -67,6 +67,14 @@ pub enum UsageSource {
     RunFile(String),
 }
 
+/// When a run was prepared and when it ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunPeriod {
+    pub since: Timestamp,
+    /// `None` while it runs.
+    pub until: Option<Timestamp>,
+}
+
 /// The usage in the lines that were read so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -117,9 +125,9 @@ impl Harness {
 }
 
 impl UsageLocations {
-    /// Adds a line to the count. Lines older than `since`, the start of the run, belong to an
-    /// earlier run of the conversation. A line that cannot be read is skipped.
-    pub fn count(&self, count: &mut UsageCount, line: &[u8], since: Timestamp) {
+    /// Adds a line to the count. Lines from before or after the run belong to other runs of the
+    /// conversation. A line that cannot be read is skipped.
+    pub fn count(&self, count: &mut UsageCount, line: &[u8], period: RunPeriod) {
         let Ok(line) = serde_json::from_slice::<Value>(line) else {
             return;
         };
@@ -129,11 +137,11 @@ impl UsageLocations {
         let Some(at) = at.and_then(|at| Timestamp::parse(&at).ok()) else {
             return;
         };
-        if usage.is_unknown() {
+        if usage.is_unknown() || period.until.is_some_and(|until| at > until) {
             return;
         }
         let before = count.sum.without_models();
-        match (self.is_cumulative, at < since) {
+        match (self.is_cumulative, at < period.since) {
             (true, true) => count.before = usage,
             (true, false) => count.sum = count.sum.max(&usage.minus(&count.before)),
             (false, true) => {}
@@ -239,6 +247,10 @@ mod tests {
     const SINCE: &str = "2026-11-15T10:00:00Z";
 
     fn count(definition: &str, lines: &[&str]) -> RunUsage {
+        count_until(definition, lines, None)
+    }
+
+    fn count_until(definition: &str, lines: &[&str], until: Option<&str>) -> RunUsage {
         let definition = format!(
             "at = {{ keys = [\"at\"] }}\ninput_tokens = [{{ keys = [\"in\"] }}, {{ keys = \
              [\"more\"] }}]\noutput_tokens = [{{ keys = [\"out\"] }}]\ncost_usd = [{{ keys = \
@@ -247,11 +259,11 @@ mod tests {
         let locations: UsageLocations = toml::from_str(&definition).unwrap();
         let mut count = UsageCount::default();
         for line in lines {
-            locations.count(
-                &mut count,
-                line.as_bytes(),
-                Timestamp::parse(SINCE).unwrap(),
-            );
+            let period = RunPeriod {
+                since: Timestamp::parse(SINCE).unwrap(),
+                until: until.map(|it| Timestamp::parse(it).unwrap()),
+            };
+            locations.count(&mut count, line.as_bytes(), period);
             let json = serde_json::to_vec(&count).unwrap();
             count = serde_json::from_slice(&json).unwrap();
         }
@@ -309,6 +321,21 @@ mod tests {
         );
         assert_eq!(usage.input_tokens, Some(250));
         assert_eq!(usage.output_tokens, Some(11));
+    }
+
+    #[test]
+    fn what_a_later_run_of_the_conversation_used_is_not_counted() {
+        for definition in ["", "is_cumulative = true"] {
+            let usage = count_until(
+                definition,
+                &[
+                    r#"{"at":"2026-11-15T10:00:01Z","in":300}"#,
+                    r#"{"at":"2026-11-15T10:00:03Z","in":450}"#,
+                ],
+                Some("2026-11-15T10:00:02Z"),
+            );
+            assert_eq!(usage.input_tokens, Some(300), "{definition}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use orange_config::{
-    Harness, Harnesses, LogLevel, UsageCount, UsageLocations, UsageSource, clock, reason,
+    Harness, Harnesses, LogLevel, RunPeriod, UsageCount, UsageLocations, UsageSource, clock, reason,
 };
 use orange_effects::private_file;
 use orange_effects::transcript::open_transcript;
@@ -201,7 +201,14 @@ impl Agents {
             has_omissions: true,
             ..UsageRecord::new(run.harness.clone(), since, true)
         });
-        self.continue_count(&mut record, harnesses, project, &run.task, &run.id);
+        self.continue_count(
+            &mut record,
+            harnesses,
+            project,
+            &run.task,
+            &run.id,
+            run.ended_at,
+        );
         if record.printed.is_none() && run.headless {
             record.printed = self.printed_usage(project, run, record.is_resumed);
         }
@@ -266,7 +273,8 @@ impl Agents {
         };
         let mut record = before.clone();
         let harnesses = self.context.harnesses().ok();
-        self.continue_count(&mut record, harnesses.as_ref(), project, task, id);
+        let ended_at = ended.and_then(|run| run.ended_at);
+        self.continue_count(&mut record, harnesses.as_ref(), project, task, id, ended_at);
         if let Some(run) = ended.filter(|run| run.headless) {
             record.printed = self.printed_usage(project, run, record.is_resumed);
         }
@@ -276,7 +284,8 @@ impl Agents {
         record.save(&directory)
     }
 
-    /// Counts what was written since the last reading.
+    /// Counts what was written since the last reading, and before the run ended: the next run may
+    /// continue its conversation.
     fn continue_count(
         &self,
         record: &mut UsageRecord,
@@ -284,6 +293,7 @@ impl Agents {
         project: &ProjectName,
         task: &TaskId,
         run: &RunId,
+        until: Option<Timestamp>,
     ) {
         let harness = harnesses.and_then(|it| it.require(&record.harness).ok());
         let Some((harness, locations)) = harness.and_then(|it| Some((it, it.usage.as_ref()?)))
@@ -296,8 +306,12 @@ impl Agents {
         record.add_transcripts(paths);
         // Continue earlier transcripts too: a conversation may have grown between the last count
         // and its end.
+        let period = RunPeriod {
+            since: record.since,
+            until,
+        };
         for count in &mut record.transcripts {
-            count.try_advance(&folder, locations, record.since);
+            count.try_advance(&folder, locations, period);
         }
     }
 
@@ -347,8 +361,8 @@ impl TranscriptCount {
         self.is_partial || self.has_gaps || self.has_more
     }
 
-    fn try_advance(&mut self, folder: &Path, locations: &UsageLocations, since: Timestamp) {
-        let read = self.advance(folder, locations, since);
+    fn try_advance(&mut self, folder: &Path, locations: &UsageLocations, period: RunPeriod) {
+        let read = self.advance(folder, locations, period);
         // An agent creates a transcript with its first message, and may delete an old one.
         if read.is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
             self.has_more = true;
@@ -359,7 +373,7 @@ impl TranscriptCount {
         &mut self,
         folder: &Path,
         locations: &UsageLocations,
-        since: Timestamp,
+        period: RunPeriod,
     ) -> io::Result<()> {
         let mut file = open_transcript(folder, &self.path)?;
         let metadata = file.metadata()?;
@@ -375,7 +389,7 @@ impl TranscriptCount {
         self.read_lines(
             &mut BufReader::new(file),
             locations,
-            since,
+            period,
             MAX_BYTES,
             MAX_LINE,
         )
@@ -387,7 +401,7 @@ impl TranscriptCount {
         &mut self,
         reader: &mut BufReader<File>,
         locations: &UsageLocations,
-        since: Timestamp,
+        period: RunPeriod,
         max_bytes: u64,
         max_line: u64,
     ) -> io::Result<()> {
@@ -405,7 +419,7 @@ impl TranscriptCount {
                 .read_until(b'\n', &mut line)?;
             let read = u64::try_from(read).unwrap_or(u64::MAX);
             if line.last() == Some(&b'\n') {
-                locations.count(&mut self.count, &line, since);
+                locations.count(&mut self.count, &line, period);
             } else if read == max_line {
                 // The rest of the line is read as a line of its own, which is not JSON.
                 self.has_gaps = true;
@@ -464,8 +478,8 @@ mod tests {
         let mut record = new();
         record.add_transcripts(vec![path.clone()]);
         let advance = |record: &mut UsageRecord| {
-            let since = Timestamp::default();
-            record.transcripts[0].try_advance(folder.path(), &locations(), since);
+            let period = RunPeriod::default();
+            record.transcripts[0].try_advance(folder.path(), &locations(), period);
             record.is_minimum()
         };
         assert!(!advance(&mut record));
@@ -487,8 +501,8 @@ mod tests {
             let mut file = File::open(&path).unwrap();
             file.seek(SeekFrom::Start(counted.offset)).unwrap();
             let mut reader = BufReader::new(file);
-            let since = Timestamp::default();
-            let result = counted.read_lines(&mut reader, &locations(), since, max_bytes, 1000);
+            let period = RunPeriod::default();
+            let result = counted.read_lines(&mut reader, &locations(), period, max_bytes, 1000);
             result.unwrap();
             (counted.count.usage().input_tokens, counted.has_more)
         };
@@ -514,9 +528,9 @@ mod tests {
         .unwrap();
         let mut counted = TranscriptCount::default();
         let mut reader = BufReader::new(File::open(&path).unwrap());
-        let since = Timestamp::default();
+        let period = RunPeriod::default();
         counted
-            .read_lines(&mut reader, &locations(), since, 1_000_000, 1000)
+            .read_lines(&mut reader, &locations(), period, 1_000_000, 1000)
             .unwrap();
         assert_eq!(counted.count.usage().input_tokens, Some(3));
         assert!(counted.has_gaps && !counted.has_more);
@@ -532,8 +546,10 @@ mod tests {
         };
         for (text, tokens) in [(line(1) + &line(2), 3), (line(7), 7)] {
             fs::write(&path, text).unwrap();
-            let since = Timestamp::default();
-            counted.advance(folder.path(), &locations(), since).unwrap();
+            let period = RunPeriod::default();
+            counted
+                .advance(folder.path(), &locations(), period)
+                .unwrap();
             assert_eq!(counted.count.usage().input_tokens, Some(tokens));
         }
     }
