@@ -343,6 +343,7 @@ fn lesson_2_a_dirty_checkout_is_refused_and_keeps_every_byte() {
         for strategy in ALL {
             let obstacle = MergeParameters::now(&repo, strategy).obstacle(&repo.open());
             let (MergeObstacle::UncommittedChanges { checkout, files }
+            | MergeObstacle::HiddenChanges { checkout, files }
             | MergeObstacle::UntrackedFiles { checkout, files }) = obstacle
             else {
                 panic!("{what}: {obstacle:?}");
@@ -353,6 +354,53 @@ fn lesson_2_a_dirty_checkout_is_refused_and_keeps_every_byte() {
             assert_eq!(names, expected, "{what}");
             assert_eq!(repo_state(&repo), before, "{what}");
         }
+    }
+}
+
+#[test]
+fn a_change_that_git_overlooks_hinders_only_a_merge_that_writes_its_file() {
+    for flag in ["--assume-unchanged", "--skip-worktree"] {
+        let repo = RepoFixture::new();
+        branch(&repo);
+        repo.git(&repo.app(), &["update-index", flag, "src/main.rs"]);
+        write(&repo, "src/main.rs", "my own settings\n");
+        MergeParameters::now(&repo, MergeStrategy::Squash).merge(&repo.open());
+        let kept = fs::read(repo.app().join("src/main.rs")).unwrap();
+        assert_eq!(kept, b"my own settings\n", "{flag}");
+        assert_eq!(status(&repo), "");
+    }
+}
+
+#[test]
+fn ignored_files_in_a_folder_that_the_merge_replaces_are_kept() {
+    let ends: [fn(&Path); 2] = [
+        |path| fs::write(path, "a file\n").unwrap(),
+        |path| std::os::unix::fs::symlink("README", path).unwrap(),
+    ];
+    for make in ends {
+        let repo = RepoFixture::new();
+        fs::create_dir(repo.app().join("config")).unwrap();
+        repo.commit(&repo.app(), "config/shared", "shared\n");
+        branch(&repo);
+        repo.git(&repo.slot(), &["merge", "-q", "main"]);
+        repo.git(&repo.slot(), &["rm", "-rq", "config"]);
+        make(&repo.slot().join("config"));
+        repo.git(&repo.slot(), &["add", "config"]);
+        repo.git(&repo.slot(), &["commit", "-qm", "one file"]);
+        write(&repo, ".git/info/exclude", "secret*\n");
+        write(&repo, "config/secret.key", "mine\n");
+        write(&repo, "config/deep/secret", "mine\n");
+        let before = repo_state(&repo);
+        let obstacle = MergeParameters::now(&repo, MergeStrategy::Ff).obstacle(&repo.open());
+        let MergeObstacle::UntrackedFiles { files, .. } = obstacle else {
+            panic!("{obstacle:?}");
+        };
+        let expected = ["config/deep/secret", "config/secret.key"].map(PathBuf::from);
+        assert_eq!(files, expected);
+        assert_eq!(repo_state(&repo), before);
+        fs::remove_file(repo.app().join("config/secret.key")).unwrap();
+        fs::remove_dir_all(repo.app().join("config/deep")).unwrap();
+        MergeParameters::now(&repo, MergeStrategy::Ff).merge(&repo.open());
     }
 }
 

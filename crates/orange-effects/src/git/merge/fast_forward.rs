@@ -119,6 +119,17 @@ impl Git {
     }
 }
 
+/// Changes on disk that git was told to overlook. They hinder a merge only where it writes.
+fn hidden_changes(status: &WorktreeStatus) -> BTreeSet<PathBuf> {
+    let entries = status.index.iter();
+    let hidden = entries.filter(|it| it.is_hidden || it.is_skipped);
+    let changed = hidden.filter(|it| {
+        let change = status.changes.get(&it.path);
+        change.is_some_and(|change| !change.is_staged)
+    });
+    changed.map(|it| it.path.clone()).collect()
+}
+
 /// Restores checkouts to the files of their HEAD.
 fn restore_checkouts(
     moved: &[Worktree<'_>],
@@ -155,8 +166,9 @@ impl Worktree<'_> {
         let tracked: BTreeSet<&Path> = status.index.iter().map(|it| it.path.as_path()).collect();
         let changed = status.changes.iter();
         let changed = changed.filter(|(path, it)| it.is_staged || tracked.contains(path.as_path()));
+        let hidden = hidden_changes(&status);
         let changed = changed.map(|(path, _)| path.clone());
-        let mut files: Vec<PathBuf> = changed.collect();
+        let mut files: Vec<PathBuf> = changed.filter(|path| !hidden.contains(path)).collect();
         let filters = self.unfiltered_changes(&status)?;
         files.retain(|file| !filters.contains_key(file));
         if !files.is_empty() {
@@ -177,12 +189,18 @@ impl Worktree<'_> {
                 submodules,
             }));
         }
-        let files = self.occupied_paths(&status, &tracked, from, to)?;
+        let written = self.git().changed_paths(from, to)?;
+        let files = written.iter().filter(|path| hidden.contains(*path));
+        let files: Vec<PathBuf> = files.cloned().collect();
+        if !files.is_empty() {
+            return Ok(Some(MergeObstacle::HiddenChanges { checkout, files }));
+        }
+        let files = self.occupied_paths(&tracked, &written)?;
         if !files.is_empty() {
             return Ok(Some(MergeObstacle::UntrackedFiles { checkout, files }));
         }
         // Without its filter, a changed file would get wrong content in the checkout.
-        let filters = self.unfiltered_files(&self.git().changed_paths(from, to)?, to.as_str())?;
+        let filters = self.unfiltered_files(&written, to.as_str())?;
         if !filters.is_empty() {
             return Ok(Some(MergeObstacle::NeedsFilter { checkout, filters }));
         }
@@ -235,15 +253,13 @@ impl Worktree<'_> {
     /// Untracked files, including ignored ones, where the new commit has files.
     fn occupied_paths(
         &self,
-        status: &WorktreeStatus,
         tracked: &BTreeSet<&Path>,
-        from: &CommitId,
-        to: &CommitId,
+        written: &[PathBuf],
     ) -> Result<Vec<PathBuf>, GitError> {
         let place = self.place()?;
         let kind = |path: &Path| place.kind(path).map_err(self.file_error("inspect", path));
         let mut occupied = BTreeSet::new();
-        for path in self.git().changed_paths(from, to)? {
+        for path in written {
             if tracked.contains(path.as_path()) {
                 continue;
             }
@@ -254,16 +270,17 @@ impl Worktree<'_> {
                     occupied.insert(folder.to_owned());
                 }
             }
-            match kind(&path)? {
+            match kind(path)? {
                 EntryKind::Absent => {}
                 EntryKind::Entry(_) | EntryKind::Other => {
-                    occupied.insert(path);
+                    occupied.insert(path.clone());
                 }
-                // Tracked files in it will be removed; git checks whether it has other files.
-                EntryKind::Folder if status.index.iter().any(|it| it.path.starts_with(&path)) => {}
+                // The merge removes the tracked files in it. git would also remove the ignored ones.
                 EntryKind::Folder => {
-                    let inside = place.files(&path);
-                    occupied.extend(inside.map_err(self.file_error("list", &path))?);
+                    let inside = place.files(path);
+                    let mut inside = inside.map_err(self.file_error("list", path))?;
+                    inside.retain(|it| !tracked.contains(it.as_path()));
+                    occupied.extend(inside);
                 }
             }
         }

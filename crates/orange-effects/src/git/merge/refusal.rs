@@ -56,6 +56,12 @@ pub enum MergeObstacle {
         checkout: PathBuf,
         files: Vec<PathBuf>,
     },
+    /// A checkout of the default branch has changes that git was told to overlook, in files that
+    /// the merge would write.
+    HiddenChanges {
+        checkout: PathBuf,
+        files: Vec<PathBuf>,
+    },
     /// In a checkout of the default branch, submodules are at commits that it has not recorded.
     MovedSubmodules {
         checkout: PathBuf,
@@ -161,6 +167,12 @@ impl fmt::Display for MergeRefusal {
                 "commit them, or stash them with `git -C '{}' stash`, then run `{retry}`",
                 checkout.display()
             ),
+            MergeObstacle::HiddenChanges { checkout, .. } => write!(
+                formatter,
+                "let git see each file with `git -C '{}' update-index --no-assume-unchanged \
+                 --no-skip-worktree FILE`, commit or stash them, then run `{retry}`",
+                checkout.display()
+            ),
             MergeObstacle::MovedSubmodules { checkout, .. } => write!(
                 formatter,
                 "commit the new state, or return to the recorded one with `git -C '{}' submodule \
@@ -238,6 +250,13 @@ impl fmt::Display for MergeObstacle {
             Self::UncommittedChanges { checkout, files } => write!(
                 formatter,
                 "the checkout `{}` has uncommitted changes in {}",
+                checkout.display(),
+                file_list(files)
+            ),
+            Self::HiddenChanges { checkout, files } => write!(
+                formatter,
+                "in the checkout `{}`, git is told to overlook your changes in {}, which the merge \
+                 writes",
                 checkout.display(),
                 file_list(files)
             ),
