@@ -51,7 +51,9 @@ impl Callers {
         let Some(directory) = self.context.directory() else {
             return Ok(None);
         };
-        if let Some(project) = projects.find_containing(directory) {
+        if let Some(project) = projects.find_containing(directory)
+            && !self.is_in_other_repository(directory, project)?
+        {
             return Ok(Some(project.clone()));
         }
         match Store::open_read_only(&self.context.home) {
@@ -74,6 +76,25 @@ impl Callers {
             other.is_ok_and(|other| other.directory() == git.directory())
         };
         Ok(projects.projects.iter().find(is_same_repository).cloned())
+    }
+
+    /// Whether a directory in a project's checkout belongs to another repository there. A submodule
+    /// belongs to the project.
+    fn is_in_other_repository(
+        &self,
+        directory: &Path,
+        project: &Project,
+    ) -> Result<bool, DriverError> {
+        let folders = directory.ancestors();
+        let mut inside = folders.take_while(|folder| *folder != project.path);
+        if !inside.any(|folder| folder.join(".git").exists()) {
+            return Ok(false);
+        }
+        let Some(found) = self.repository_at(directory)? else {
+            return Ok(false);
+        };
+        let own = Git::open_checkout("git", &project.path, &self.context.environment);
+        Ok(own.is_ok_and(|own| !found.directory().starts_with(own.directory())))
     }
 
     pub(crate) fn repository_at(&self, directory: &Path) -> Result<Option<Git>, DriverError> {

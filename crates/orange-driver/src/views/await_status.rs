@@ -20,7 +20,7 @@ pub enum WaitTarget {
     Status(Status),
     /// Any terminal status.
     Terminal,
-    /// Any status that asks the user.
+    /// Any status that asks the user, or a task that needs the user.
     Human,
 }
 
@@ -87,7 +87,7 @@ fn judge(stored: &StoredTask, targets: &[WaitTarget]) -> Result<Option<WaitResul
     let is_reached = targets.iter().any(|target| match target {
         WaitTarget::Status(status) => *status == task.status,
         WaitTarget::Terminal => kind == Some(Kind::Terminal),
-        WaitTarget::Human => kind == Some(Kind::Human),
+        WaitTarget::Human => kind == Some(Kind::Human) || needs_user(task),
     });
     let task = || Box::new(task.clone());
     Ok(if is_reached {
@@ -97,4 +97,10 @@ fn judge(stored: &StoredTask, targets: &[WaitTarget]) -> Result<Option<WaitResul
     } else {
         None
     })
+}
+
+/// Whether the task waits for the user in a status of an agent: something went wrong, or the user
+/// has stopped the agent.
+fn needs_user(task: &Task) -> bool {
+    !task.attention.is_empty() || task.runs.values().any(|run| run.state.is_stopped())
 }

@@ -198,7 +198,11 @@ fn facts_of_new_branch(request: &FactsRequest<'_>) -> GitFacts {
 pub(super) fn branch_error(store: &Store, task: &Task, error: GitError) -> DriverError {
     match error {
         // A run is recorded before its worktree and branch are created.
-        GitError::NoCommit { branch } if branch == task.branch.as_str() && task.runs.is_empty() => {
+        GitError::NoCommit { branch }
+            if branch == task.branch.as_str()
+                && task.runs.is_empty()
+                && task.submission.is_none() =>
+        {
             let has_ended = store.require(&task.id).is_ok_and(|it| it.has_ended());
             DriverError::NotStarted {
                 task: task.id.clone(),
@@ -213,7 +217,11 @@ pub(super) fn branch_error(store: &Store, task: &Task, error: GitError) -> Drive
             task: task.id.clone(),
             what: "the commit",
             reason: if branch == task.branch.as_str() {
-                format!("there is no branch `{branch}`")
+                let back = task.submission.as_ref().map(|it| {
+                    let commit = &it.commit;
+                    format!("; create it again with `git branch {branch} {commit}`")
+                });
+                format!("there is no branch `{branch}`{}", back.unwrap_or_default())
             } else {
                 let project = &task.project;
                 format!(

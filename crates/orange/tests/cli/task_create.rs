@@ -710,3 +710,28 @@ fn a_blank_summary_is_refused() {
     }
     assert_eq!(stage.tasks(), 0);
 }
+
+#[test]
+fn a_repository_inside_a_checkout_is_a_project_of_its_own() {
+    let stage = Stage::new("default");
+    let nested = stage.path("repo/nested");
+    fs::create_dir(&nested).unwrap();
+    for call in [
+        "init -q -b main",
+        "-c user.name=N -c user.email=n@x commit -q --allow-empty -m first",
+    ] {
+        let output = stage.git_in(&nested, call);
+        assert!(output.status.success(), "{output:?}");
+    }
+    let create = |directory: &std::path::Path, branch: &str| {
+        let words = ["task", "create", branch, "Work", "--json"];
+        let output = stage.orange(&words).current_dir(directory).output();
+        let answer: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+        answer["task"]["project"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(create(&nested, "inner"), "nested");
+    fs::create_dir(stage.path("repo/plain")).unwrap();
+    assert_eq!(create(&stage.path("repo/plain"), "outer"), "app");
+    stage.git_output("repo", "worktree add -q linked");
+    assert_eq!(create(&stage.path("repo/linked"), "worktree"), "app");
+}

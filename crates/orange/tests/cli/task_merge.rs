@@ -975,3 +975,42 @@ fn merging_all_tasks_needs_a_directory_of_the_project() {
     stage.run_ok(&["merge", "--all"]);
     assert_eq!(stage.task(&id).status.as_str(), "done");
 }
+
+#[test]
+fn a_merge_that_a_cancel_ends_is_no_success() {
+    let stage = Stage::new("minimal");
+    create_reviewed_task(&stage);
+    let begun = stage.path("begun");
+    let command = format!("touch {}; sleep 600", begun.display());
+    stage.configure("merge_verify", &json!(command));
+    let mut merge = stage.orange(&["task", "merge", "fix", "--wait", "60"]);
+    let merge = merge.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let merge = merge.spawn().unwrap();
+    wait_for("the verification", || begun.exists());
+    stage.run_ok(&["task", "cancel", "fix", "--yes", "--wait", "60"]);
+    let output = merge.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(
+        told.contains("was not merged: it went to `cancelled`"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_branch_that_was_deleted_in_review_is_named_with_the_command_that_brings_it_back() {
+    let stage = Stage::new("minimal");
+    let id = create_reviewed_task(&stage);
+    let commit = stage.task(&id).submission.unwrap().commit;
+    stage.git_output("repo", "update-ref -d refs/heads/fix");
+    let back = format!("git branch fix {commit}");
+    for command in ["diff", "merge"] {
+        let (code, output) = stage.call(&["task", command, "fix"]);
+        let output = output.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_ne!(code, 0, "{output}");
+        assert!(output.contains(&back), "{output}");
+        assert!(!output.contains("spawn"), "{output}");
+    }
+    stage.git_output("repo", &format!("branch fix {commit}"));
+    stage.run_ok(&["task", "merge", "fix", "--wait", "60"]);
+}

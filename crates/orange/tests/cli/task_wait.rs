@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::support::Stage;
+use crate::support::{RunningSupervisor, Stage};
 
 #[test]
 fn wait_ends_when_the_status_is_reached_or_unreachable() {
@@ -40,4 +40,27 @@ fn wait_ends_when_the_status_is_reached_or_unreachable() {
     assert_eq!(answer["task"]["id"], id.as_str());
     let usage = stage.transcript(&["task", "wait", "fix"]);
     assert!(usage.contains("[exit 2]"), "{usage}");
+}
+
+#[test]
+fn it_is_the_users_turn_when_an_agent_has_failed_or_was_stopped() {
+    let stage = Stage::new("minimal");
+    let id = stage.create(&["fix", "Fix it"]);
+    stage.script("worker-1", "pause never");
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    let wait = ["task", "wait", "fix", "--until", "human", "--timeout", "0"];
+    let (code, output) = stage.call(&wait);
+    assert_eq!(code, 5, "{output}");
+    stage.run_ok(&["task", "stop", "fix", "--wait", "60"]);
+    stage.run_ok(&wait);
+
+    for turn in 2..=5 {
+        stage.script(&format!("worker-{turn}"), "exit 3");
+    }
+    let _serving = RunningSupervisor::start(&stage);
+    stage.run_ok(&["task", "restart", "fix", "--wait", "60"]);
+    let wait = ["task", "wait", "fix", "--until", "human", "--timeout", "60"];
+    let told = stage.run_ok(&wait);
+    assert!(told.contains("in `working`; it needs you: "), "{told}");
+    assert_eq!(stage.task(&id).status.as_str(), "working");
 }

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use orange_config::Environment;
-use orange_driver::Answer;
+use orange_driver::{Answer, ChangeReport};
 use orange_engine::Task;
 use orange_engine::effect::{Effect, EffectOutcome, MergeStrategy};
 use orange_engine::event::{Event, Fact};
@@ -121,6 +121,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     // The merge has happened, even if its event cannot be read now.
     let events = driver(environment)?.views.history(&task.id, 0);
     let events = events.unwrap_or_default();
+    if let Answer::Done(changed) = &result {
+        require_not_overtaken(changed, &events)?;
+    }
     let extras = Extras {
         merged: last_merge(&events),
         ..Extras::default()
@@ -163,18 +166,18 @@ fn merge_each(args: &Args, environment: &Environment, output: &mut Output) -> Re
         } else {
             request_without_confirmation(&target, draft.clone(), environment, output)?
         };
-        let is_done = match &answer {
-            Answer::Done(changed) => {
-                require_merged(&changed.task)?;
-                true
-            }
-            _ => false,
-        };
-        let mut result = TaskResult::of(answer)?;
-        if is_done {
+        let mut events = None;
+        if let Answer::Done(changed) = &answer {
+            require_merged(&changed.task)?;
             // The merge has happened, even if its event cannot be read now.
-            let events = driver(environment)?.views.history(&result.task, 0);
-            if let Some(merged) = last_merge(&events.unwrap_or_default()) {
+            let history = driver(environment)?.views.history(&changed.task.id, 0);
+            let history = history.unwrap_or_default();
+            require_not_overtaken(changed, &history)?;
+            events = Some(history);
+        }
+        let mut result = TaskResult::of(answer)?;
+        if let Some(events) = events {
+            if let Some(merged) = last_merge(&events) {
                 result.text = format!("{merged}; {}", result.text);
             }
             if let Some(unsent) = unsent_comments(&result.task, environment)? {
@@ -186,14 +189,43 @@ fn merge_each(args: &Args, environment: &Environment, output: &mut Output) -> Re
 }
 
 /// The result of the last merge.
-pub(super) fn last_merge(events: &[Event]) -> Option<&MergeResult> {
-    events.iter().rev().find_map(|event| match &event.fact {
-        Fact::EffectDone {
-            outcome: EffectOutcome::Merged(merged),
-            ..
-        } => Some(merged),
-        _ => None,
-    })
+pub(super) fn last_merge<'a>(
+    events: impl IntoIterator<Item = &'a Event, IntoIter: DoubleEndedIterator>,
+) -> Option<&'a MergeResult> {
+    events
+        .into_iter()
+        .rev()
+        .find_map(|event| match &event.fact {
+            Fact::EffectDone {
+                outcome: EffectOutcome::Merged(merged),
+                ..
+            } => Some(merged),
+            _ => None,
+        })
+}
+
+/// Returns an error if another request, such as a cancel, ended the merge that this one planned.
+pub(super) fn require_not_overtaken(
+    changed: &ChangeReport,
+    history: &[Event],
+) -> Result<(), Error> {
+    let is_planned = |event: &&Event| matches!(&event.fact, Fact::EffectPlanned(planned) if matches!(planned.effect, Effect::Merge(_)));
+    let planned_at = changed.events.iter().find(is_planned);
+    let is_merged = |planned_at: &Event| {
+        let since = history.iter().filter(|it| it.version > planned_at.version);
+        last_merge(since).is_some()
+    };
+    let task = &changed.task;
+    if history.is_empty() || planned_at.is_none_or(is_merged) {
+        return Ok(());
+    }
+    let message = format!(
+        "task `{}` was not merged: it went to `{}` before the merge was made",
+        task.id, task.status
+    );
+    Err(Error::new(Exit::Refused, "merge-failed", message)
+        .hint(format!("run `orange task history {}` to see why", task.id))
+        .details(json!({ "task": task.id })))
 }
 
 /// Returns an error if the merge of a task failed.

@@ -10,7 +10,7 @@ use orange_engine::next_step::NextStep;
 use serde::Serialize;
 use serde_json::json;
 
-use super::merge::{Args, last_merge, require_merged};
+use super::merge::{Args, last_merge, require_merged, require_not_overtaken};
 use super::why::is_moved_branch;
 use crate::cli::answer::words::count_noun;
 use crate::cli::request::requests::{
@@ -190,7 +190,10 @@ fn merge(
     });
     let answer = request_without_confirmation(&target, draft, environment, output)?;
     match &answer {
-        Answer::Done(changed) => require_merged(&changed.task)?,
+        Answer::Done(changed) => {
+            require_merged(&changed.task)?;
+            require_not_overtaken(changed, &driver.views.history(&row.id, 0)?)?;
+        }
         Answer::AlreadyDone(_) => {}
         Answer::StillRunning(changed) => {
             let id = &changed.task.id;

@@ -26,8 +26,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.wait/1");
 pub struct Args {
     #[command(flatten)]
     pub task: TaskArg,
-    /// The status, or several with commas; `terminal` for any final one, `human` for any status
-    /// in which it is your turn.
+    /// The status, or several with commas; `terminal` for any final one, `human` for
+    /// whenever it is your turn.
     #[arg(
         long,
         value_name = "STATUS",
@@ -72,9 +72,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         return Ok(exit);
     }
     let mut text = Text::new();
-    text.push(Style::Bold, task.id.as_str());
-    text.push(Style::Plain, &format!(": {phrase} `{}`", task.status));
-    text.end_line();
+    let mut message = format!(": {phrase} `{}`", task.status);
+    if let Some(reason) = task.attention.first().filter(|_| exit == Exit::Ok) {
+        message.push_str(&format!("; it needs you: {reason}"));
+    }
+    let line = [(Style::Bold, task.id.as_str()), (Style::Plain, &message)];
+    text.push_line(&line, 4, output.answer_width());
     output.answer(&text)?;
     Ok(exit)
 }
