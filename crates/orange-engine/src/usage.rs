@@ -444,7 +444,7 @@ pub fn short_count(count: u64) -> String {
 }
 
 /// Dollars and cents, rounded down; less than a cent is shown in full.
-fn cents(billionths: u64) -> String {
+pub(crate) fn cents(billionths: u64) -> String {
     if billionths > 0 && billionths < 10_000_000 {
         return Cost(billionths).to_string();
     }

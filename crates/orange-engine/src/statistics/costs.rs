@@ -9,9 +9,13 @@ use serde::{Serialize, Serializer};
 use super::{Records, SpendRecord};
 use crate::budget::Money;
 use crate::names::{HarnessName, ProjectName, RunId, TaskId};
+use crate::usage::cents;
 
 /// How many tasks are named.
 const MOST_TASKS: usize = 10;
+
+/// The billionths of a US dollar in a millionth.
+const BILLIONTHS: u64 = 1000;
 
 /// What a group of runs used. What a run did not report is unknown, never zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -31,14 +35,19 @@ pub struct CostLine {
 }
 
 impl CostLine {
-    /// The cost in words; `None` if there was no run.
+    /// The cost in words, rounded down to a cent.
     pub fn cost_text(&self) -> String {
-        match self.cost_usd {
-            None if self.runs == 0 => String::from("none"),
-            None => String::from("unknown"),
-            Some(money) if self.runs_without_cost > 0 => format!("≥ {money} USD"),
-            Some(money) => format!("{money} USD"),
-        }
+        let Some(money) = self.cost_usd else {
+            let text = if self.runs == 0 { "none" } else { "unknown" };
+            return text.to_owned();
+        };
+        let dollars = cents(money.0.saturating_mul(BILLIONTHS));
+        let sign = if self.runs_without_cost > 0 {
+            "≥ "
+        } else {
+            ""
+        };
+        format!("{sign}{dollars} USD")
     }
 }
 

@@ -63,10 +63,10 @@ fn push_figures(html: &mut Html, statistics: &Statistics) {
     let failures: u64 = statistics.failures.iter().map(|it| it.count).sum();
     html.markup("<div class=\"figures\">");
     for (figure, name) in [
-        (total.created.to_string(), "created"),
-        (total.done.to_string(), "done"),
+        (total.created.to_string(), "tasks created"),
+        (total.done.to_string(), "tasks done"),
         (total.merged.to_string(), "of them merged"),
-        (total.cancelled.to_string(), "cancelled"),
+        (total.cancelled.to_string(), "tasks cancelled"),
         (failures.to_string(), "failures"),
         (statistics.costs.total.cost_text(), "cost"),
     ] {

@@ -1,4 +1,4 @@
-//! Plots as inline SVG: bars in groups over time, and bars with labels.
+//! Plots as inline SVG: bars over time, and bars with labels.
 
 use orange_engine::statistics::{Counts, Throughput};
 
@@ -15,8 +15,8 @@ const BOTTOM: u64 = 28;
 const MOST_DATES: u64 = 10;
 
 /// Where labels end and bars begin, and the widest bar.
-const LABELS: u64 = 230;
-const WIDEST: u64 = 300;
+const LABELS: u64 = 220;
+const WIDEST: u64 = 250;
 const ROW: u64 = 28;
 
 /// The longest label, in characters; the rest is in the tooltip.
@@ -24,9 +24,9 @@ const LONGEST_LABEL: usize = 30;
 
 /// The series of the plot over time: a class for its colour, its name, and its numbers.
 pub const SERIES: [(&str, &str, fn(&Counts) -> u64); 3] = [
-    ("created", "created", |it| it.created),
-    ("done", "done", |it| it.done),
-    ("cancelled", "cancelled", |it| it.cancelled),
+    ("first", "tasks created", |it| it.created),
+    ("second", "tasks done", |it| it.done),
+    ("third", "tasks cancelled", |it| it.cancelled),
 ];
 
 /// One bar with a label before and a text after it.
@@ -167,7 +167,7 @@ mod tests {
             &[bar("one", 1_000_000), bar(&"é".repeat(60), 1)],
         );
         let text = html.into_string();
-        assert!(text.contains("width=\"300\""), "{text}");
+        assert!(text.contains("width=\"250\""), "{text}");
         assert!(text.contains("width=\"2\""), "{text}");
         assert!(text.contains(&format!(">{}…<", "é".repeat(29))), "{text}");
     }
