@@ -311,7 +311,7 @@ fn long_windows_have_weeks_and_months() {
 }
 
 #[test]
-fn reviews_say_who_sent_a_task_back() {
+fn reviews_say_what_sent_a_task_back() {
     let often = task(vec![
         moved(
             1,

@@ -77,7 +77,7 @@ fn events(
 }
 
 fn spend(connection: &Connection, since: Timestamp) -> Result<Vec<SpendRecord>, StoreError> {
-    let sql = "SELECT task, run, harness, model, tokens, money FROM spend
+    let sql = "SELECT task, run, harness, model, tokens, money FROM spend INDEXED BY spend_by_time
                WHERE counted_at >= ?1 ORDER BY task, run, day";
     let mut statement = connection.prepare(sql).map_err(failed(ATTEMPT))?;
     let rows = statement.query_map([since.to_string()], |row| {

@@ -3,7 +3,7 @@
 use orange_engine::statistics::{CostLine, Reviews};
 use orange_engine::usage::short_count;
 
-/// How often tasks were sent back, and by whom.
+/// How often tasks were sent back, and what sent them back.
 pub fn back_sentence(reviews: &Reviews) -> String {
     if reviews.tasks == 0 {
         return String::from("No task was reviewed.");
