@@ -125,7 +125,7 @@ impl<'a> Group<'a> {
 pub(super) fn add_up(records: &Records) -> Costs {
     let by_task = group(&records.spend, |it| &it.task);
     let all = group(&records.spend, |_| ());
-    let total = all.into_iter().next().map(|(_, line)| line);
+    let total = all.into_iter().next().map(|((), line)| line);
     let mut tasks: Vec<TaskCost> = Vec::new();
     for (task, cost) in by_task.iter().take(MOST_TASKS) {
         let record = records.tasks.iter().find(|it| it.task == **task);
@@ -171,11 +171,7 @@ fn named<Name: Clone>(lines: Vec<(&Name, CostLine)>) -> Vec<NamedCost<Name>> {
         .collect()
 }
 
-#[expect(
-    clippy::ref_option,
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a field by reference"
-)]
+#[expect(clippy::ref_option, reason = "serde passes a field by reference")]
 fn serialize_money<S: Serializer>(money: &Option<Money>, serializer: S) -> Result<S::Ok, S::Error> {
     money.map(|money| money.to_string()).serialize(serializer)
 }

@@ -46,7 +46,7 @@ fn moved(version: u64, time: &str, edge: [&str; 4]) -> Event {
     event(version, time, fact)
 }
 
-fn ended(version: u64, time: &str, evidence: Value) -> Event {
+fn ended(version: u64, time: &str, evidence: &Value) -> Event {
     let fact = json!({
         "type": "run.ended", "run": "r", "role": "worker", "evidence": evidence,
     });
@@ -81,11 +81,11 @@ fn summary(tasks: Vec<TaskRecord>) -> Statistics {
     summarize(window(), &Records { tasks, spend })
 }
 
-fn before(status: &str, time: &str) -> Option<StatusEntry> {
-    Some(StatusEntry {
+fn entry(status: &str, time: &str) -> StatusEntry {
+    StatusEntry {
         status: Status::new(status),
         at: at(time),
-    })
+    }
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn the_counted_types_are_those_that_are_read() {
         "12T10:00",
         ["pending", "planning", "request", "human"],
     ));
-    facts.push(ended(3, "12T10:00", json!({ "cause": "login" })));
+    facts.push(ended(3, "12T10:00", &json!({ "cause": "login" })));
     facts.push(error(4, "12T10:00"));
     for fact in [
         json!({ "type": "agent.crashed", "role": "worker", "crash_count": 1 }),
@@ -209,7 +209,7 @@ fn a_stay_that_began_before_the_window_has_its_whole_length() {
         "12T12:00",
         ["reviewing", "working", "request", "human"],
     )]);
-    old.before = before("reviewing", "2026-11-02T12:00:00.000Z");
+    old.before = Some(entry("reviewing", "2026-11-02T12:00:00.000Z"));
     let times = summary(vec![old]).statuses;
     assert_eq!(times.len(), 1);
     assert_eq!(times[0].median_seconds, 10 * 86_400);
@@ -271,7 +271,7 @@ fn a_clock_that_was_set_back_makes_no_negative_or_invented_time() {
         // After the end of the window.
         created(10, "29T09:00", "pending"),
     ]);
-    back.before = before("planning", "2026-11-30T12:00:00.000Z");
+    back.before = Some(entry("planning", "2026-11-30T12:00:00.000Z"));
     let all = summary(vec![back]);
     let seconds: Vec<(&str, u64)> = all
         .statuses
@@ -394,22 +394,22 @@ fn failures_have_a_cause_and_count_once() {
     let memory = json!({ "cause": "out_of_memory" });
     let one = task(vec![
         // An exit, its error and its crash are one failure.
-        ended(1, "12T10:00", json!({ "cause": "exit", "code": 1 })),
+        ended(1, "12T10:00", &json!({ "cause": "exit", "code": 1 })),
         error(2, "12T10:00"),
         event(3, "12T10:00", crash.clone()),
         // So is a crash whose cause is known.
-        ended(4, "12T11:00", memory),
+        ended(4, "12T11:00", &memory),
         error(5, "12T11:00"),
         event(6, "12T11:00", crash),
         // An exit without an error is a success.
-        ended(7, "12T12:00", json!({ "cause": "exit", "code": 0 })),
+        ended(7, "12T12:00", &json!({ "cause": "exit", "code": 0 })),
         error(8, "12T13:00"),
-        ended(9, "12T14:00", json!({ "cause": "stopped" })),
-        ended(10, "12T15:00", json!({ "cause": "quota" })),
+        ended(9, "12T14:00", &json!({ "cause": "stopped" })),
+        ended(10, "12T15:00", &json!({ "cause": "quota" })),
     ]);
     let two = task(vec![
-        ended(1, "12T10:00", json!({ "cause": "quota" })),
-        ended(2, "12T10:00", json!({ "cause": "network" })),
+        ended(1, "12T10:00", &json!({ "cause": "quota" })),
+        ended(2, "12T10:00", &json!({ "cause": "network" })),
         moved(3, "12T10:00", ["working", "stuck", "timeout", "engine"]),
     ]);
     let found = counts(&summary(vec![one, two]));

@@ -62,10 +62,12 @@ pub struct Throughput {
 pub(super) fn count(window: Window, tasks: &[TaskRecord]) -> Throughput {
     let first = day(window.since);
     let days = (day(window.until) - first).max(0) + 1;
-    let days_per_period = match days {
-        ..=LONGEST_BY_DAY => 1,
-        ..=LONGEST_BY_WEEK => 7,
-        _ => 30,
+    let days_per_period = if days <= LONGEST_BY_DAY {
+        1
+    } else if days <= LONGEST_BY_WEEK {
+        7
+    } else {
+        30
     };
     let starts = (0..days).step_by(usize::try_from(days_per_period).unwrap_or(1));
     let mut periods: Vec<Period> = starts

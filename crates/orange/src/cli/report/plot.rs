@@ -22,8 +22,11 @@ const ROW: u64 = 28;
 /// The longest label, in characters; the rest is in the tooltip.
 const LONGEST_LABEL: usize = 30;
 
-/// The series of the plot over time: a class for its colour, its name, and its numbers.
-pub const SERIES: [(&str, &str, fn(&Counts) -> u64); 3] = [
+/// A class for the colour of a series, its name, and its numbers.
+type Series = (&'static str, &'static str, fn(&Counts) -> u64);
+
+/// The series of the plot over time.
+pub const SERIES: [Series; 3] = [
     ("first", "tasks created", |it| it.created),
     ("second", "tasks done", |it| it.done),
     ("third", "tasks cancelled", |it| it.cancelled),

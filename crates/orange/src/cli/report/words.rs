@@ -27,13 +27,13 @@ pub fn cost_sentence(total: &CostLine) -> String {
         return String::from("No run of an agent ended, so no cost is known.");
     }
     let runs = count(total.runs, "run", "runs");
-    let mut sentence = format!("Cost: {} for {runs}", total.cost_text());
-    if total.runs_without_cost > 0 && total.cost_usd.is_some() {
-        let unknown = total.runs_without_cost;
-        sentence.push_str(&format!(", of which {unknown} did not report it"));
-    }
-    sentence.push('.');
-    sentence
+    let unknown = match total.runs_without_cost {
+        unknown if unknown > 0 && total.cost_usd.is_some() => {
+            format!(", of which {unknown} did not report it")
+        }
+        _ => String::new(),
+    };
+    format!("Cost: {} for {runs}{unknown}.", total.cost_text())
 }
 
 /// The tokens of these runs; `≥` if some did not report them.
