@@ -8,6 +8,7 @@ pub mod disk_usage;
 pub mod forge;
 pub mod git;
 pub mod notice;
+pub mod own_file;
 pub mod private_file;
 pub mod process;
 pub mod run;

@@ -35,6 +35,7 @@ pub mod routing;
 pub mod schedule;
 pub mod shipped_workflows;
 pub mod skill;
+pub mod statistics;
 pub mod task;
 pub mod time;
 pub mod usage;

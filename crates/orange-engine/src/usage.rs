@@ -428,7 +428,7 @@ fn cell(sum: Sum, number: impl Fn(u64) -> String) -> String {
 
 /// A count with at most three digits, such as `12.3k`. It is rounded down, so that a minimum is
 /// still a minimum.
-fn short_count(count: u64) -> String {
+pub fn short_count(count: u64) -> String {
     let units = [(1_000_000_000, "G"), (1_000_000, "M"), (1000, "k")];
     for (unit, sign) in units {
         if count >= unit {
@@ -444,7 +444,7 @@ fn short_count(count: u64) -> String {
 }
 
 /// Dollars and cents, rounded down; less than a cent is shown in full.
-fn cents(billionths: u64) -> String {
+pub(crate) fn cents(billionths: u64) -> String {
     if billionths > 0 && billionths < 10_000_000 {
         return Cost(billionths).to_string();
     }

@@ -38,6 +38,7 @@ pub(super) const ALL: &[Step] = &[
     sql(include_str!("migrations/14.sql")),
     sql(include_str!("migrations/15.sql")),
     sql(include_str!("migrations/16.sql")),
+    sql(include_str!("migrations/17.sql")),
 ];
 
 const fn sql(sql: &'static str) -> Step {

@@ -10,6 +10,7 @@ use orange_config::{
 };
 use orange_effects::command::CommandError;
 use orange_effects::git::GitError;
+use orange_effects::own_file::OwnFileError;
 use orange_effects::process::ProcessError;
 use orange_effects::tmux::TmuxError;
 use orange_engine::document::DocumentError;
@@ -45,6 +46,8 @@ pub enum DriverError {
     Tmux(#[from] TmuxError),
     #[error(transparent)]
     Command(#[from] CommandError),
+    #[error("cannot write the report to `{}`: {}", .0.path.display(), .0.reason)]
+    ReportNotWritten(OwnFileError),
     #[error(
         "cannot start the supervisor: process {pid} was started but does not supervise; run \
          `orange serve` to see why"

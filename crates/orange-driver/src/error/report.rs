@@ -129,6 +129,11 @@ impl DriverError {
             DriverError::NoRandomness(_) | DriverError::File { .. } => {
                 Report::new(Kind::Unexpected, "system-failed")
             }
+            DriverError::ReportNotWritten(error) => {
+                Report::new(Kind::Refused, "report-not-written")
+                    .hint("choose another file, or remove that one yourself")
+                    .details(json!({ "path": error.path.to_string_lossy() }))
+            }
             DriverError::AlreadySupervised { pid } => Report::new(Kind::Busy, "already-supervised")
                 .hint("stop it with `orange serve --stop`; agents keep running")
                 .details(json!({ "pid": pid })),

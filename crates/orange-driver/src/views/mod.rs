@@ -11,6 +11,7 @@ mod missing_worktrees;
 pub(crate) mod notify;
 pub(crate) mod queries;
 pub(crate) mod recorded_tests;
+mod statistics;
 pub(crate) mod summary;
 mod tree;
 pub(crate) mod usage;

@@ -19,6 +19,7 @@ pub(crate) mod rows;
 pub(crate) mod run_processes;
 pub(crate) mod runs;
 pub(crate) mod spend;
+mod statistics;
 pub(crate) mod tasks;
 pub(crate) mod texts;
 pub(crate) mod workspaces;

@@ -9,8 +9,8 @@ use orange_config::Environment;
 use super::hidden::{agent_ask, background, detach, exec_run, status_line, tether};
 use super::{
     Dashboard, agent_event, allow, attention, budget, completions, config, demo, deny, doctor,
-    forge, harness, help, inbox, install, issue, job, log, man, project, rebuild, schema, serve,
-    task, uninstall, usage, workflow, workspace,
+    forge, harness, help, inbox, install, issue, job, log, man, project, rebuild, report, schema,
+    serve, task, uninstall, usage, workflow, workspace,
 };
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Text};
@@ -66,6 +66,7 @@ pub enum Command {
     #[command(subcommand, disable_help_subcommand = true)]
     Harness(harness::Command),
     Budget(budget::Args),
+    Report(report::Args),
     Serve(serve::Args),
     Demo(demo::Args),
     #[command(subcommand, disable_help_subcommand = true)]
@@ -137,6 +138,7 @@ impl Command {
             Command::Schema(args) => schema::run(args, output),
             Command::Rebuild(args) => rebuild::run(args, environment, output),
             Command::Budget(_) => budget::run(environment, output),
+            Command::Report(args) => report::run(args, environment, output),
             Command::Serve(args) => serve::run(args, environment, output),
             Command::Demo(args) => demo::run(args, dashboard, environment, output),
             Command::AgentAsk(args) => Ok(agent_ask::run(args, environment, output)),

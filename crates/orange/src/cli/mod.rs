@@ -24,6 +24,7 @@ mod log;
 mod man;
 mod project;
 mod rebuild;
+mod report;
 mod request;
 mod schema;
 mod serve;

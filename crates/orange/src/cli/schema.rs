@@ -7,7 +7,7 @@ use super::answer::schemas::Shape;
 use super::request::{permission, requests, several};
 use super::{
     answer, attention, budget, config, doctor, forge, harness, inbox, install, issue, job, log,
-    project, rebuild, serve, task, uninstall, workflow, workspace,
+    project, rebuild, report, serve, task, uninstall, workflow, workspace,
 };
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
@@ -63,6 +63,7 @@ pub const ALL: &[&Shape] = &[
     &project::show::SHAPE,
     &project::update::SHAPE,
     &rebuild::SHAPE,
+    &report::SHAPE,
     &SHAPE,
     &serve::SHAPE,
     &requests::SHAPE,

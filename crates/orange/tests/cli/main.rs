@@ -68,6 +68,7 @@ mod project_show;
 mod project_update;
 #[cfg(target_os = "linux")]
 mod rebuild;
+mod report;
 mod sandbox;
 mod schema;
 #[path = "../schema_check/mod.rs"]

@@ -167,7 +167,7 @@ fn an_agent_that_outlives_an_update_of_orange_can_still_send_requests() {
              DROP TABLE issue_tasks; DROP TABLE issue_cursors; DROP TABLE issues;
              DROP TABLE pull_requests;
              DROP TABLE posts;
-             DROP TABLE spend; DROP TABLE job_runs; DROP TABLE jobs;
+             DROP INDEX events_by_time; DROP TABLE spend; DROP TABLE job_runs; DROP TABLE jobs;
              DROP TABLE delegations;
              CREATE TABLE facts (task TEXT NOT NULL, entered INTEGER NOT NULL, head TEXT NOT NULL,
                  facts TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (task, entered, head)) STRICT;

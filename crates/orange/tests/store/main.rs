@@ -22,6 +22,7 @@ mod races;
 mod rebuild;
 mod record;
 mod sandbox;
+mod statistics;
 mod writers;
 
 #[expect(

@@ -125,6 +125,7 @@ const COMMANDS: &[CommandCase] = &[
     case("task list", "", NO_PROJECT),
     case("harness list", "", TOO_MUCH),
     case("budget", "", TOO_MUCH),
+    case("report", "", NO_PROJECT),
     case("harness unpark", "script", ("nobody", "harness-not-found")),
     covered_elsewhere(
         "install",

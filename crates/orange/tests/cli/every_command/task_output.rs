@@ -27,6 +27,7 @@ const LINES: &[&str] = &[
     "workspace gc",
     "harness list",
     "budget",
+    "report",
     "inbox fix",
     "log",
     "config show",

@@ -11,6 +11,7 @@ mod orphans;
 mod parked_harnesses;
 mod probes;
 mod releases;
+mod report;
 
 use std::time::Duration;
 
