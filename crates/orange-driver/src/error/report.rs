@@ -160,6 +160,10 @@ impl DriverError {
                     .details(json!({ "branch": branch }))
             }
             DriverError::HasNul(_) => Report::new(Kind::Usage, "text-has-nul"),
+            DriverError::NoNote(number) => Report::new(Kind::NotFound, "note-not-found")
+                .hint("run `orange note list --all` to list the notes")
+                .details(json!({ "number": number })),
+            DriverError::NoteInvalid(_) => Report::new(Kind::Usage, "note-invalid"),
             DriverError::NoRescue { task, number } => {
                 Report::new(Kind::NotFound, "rescue-not-found")
                     .hint(format!(
