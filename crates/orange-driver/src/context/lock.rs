@@ -1,4 +1,4 @@
-//! Locks for one process at a time: performing, posting, a workspace, drafts, notes.
+//! Locks for one process at a time: performing, posting, workspaces, drafts, notes.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};

@@ -163,7 +163,8 @@ impl DriverError {
             DriverError::NoNote(number) => Report::new(Kind::NotFound, "note-not-found")
                 .hint("run `orange note list --all` to list the notes")
                 .details(json!({ "number": number })),
-            DriverError::NoteInvalid(_) => Report::new(Kind::Usage, "note-invalid"),
+            DriverError::NoteInvalid(_) => Report::new(Kind::Usage, "note-invalid")
+                .hint("write one short sentence; `orange note list` shows the notes that wait"),
             DriverError::NoRescue { task, number } => {
                 Report::new(Kind::NotFound, "rescue-not-found")
                     .hint(format!(

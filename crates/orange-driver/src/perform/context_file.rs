@@ -10,8 +10,8 @@ use orange_config::Project;
 use orange_effects::private_file;
 use orange_engine::Task;
 use orange_engine::context_file::{
-    CONTEXT_FILE, ContextFacts, Parent, Source, compose, earlier_attempts, last_report,
-    relative_path,
+    CONTEXT_FILE, ContextFacts, Parent, Source, compose, earlier_attempts, error_to_tell,
+    last_report, relative_path,
 };
 use orange_engine::effect::Spawn;
 use orange_engine::event::Event;
@@ -82,8 +82,8 @@ impl Performer {
         };
         Ok(ContextFacts {
             parent: parent(store, task)?,
+            last_error: error_to_tell(task.last_error.as_ref(), &attempts),
             attempts,
-            last_error: task.last_error.clone(),
             issue: self.issue(task)?,
             notes: notes::accepted(&self.context, &task.project)?,
             instructions: read_source(&project.path.join(INSTRUCTIONS)),

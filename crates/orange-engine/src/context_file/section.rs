@@ -27,6 +27,9 @@ pub(super) struct Item {
     pub rest: String,
 }
 
+/// A longer text of which less than this fits is left out.
+const MIN_KEPT: usize = 200;
+
 /// Room that is kept for the sentence that names what is left out.
 const CLOSING_ROOM: usize = 256;
 
@@ -52,14 +55,16 @@ pub(super) fn lay_out(head: String, sections: Vec<Section>, limit: usize) -> Str
     }
     if !left_out.is_empty() {
         let names = left_out.join(", ");
-        let _never_fails = write!(file, "\nLeft out, because the file is full: {names}.\n");
+        let _never_fails = write!(file, "Left out, because the file is full: {names}.");
     }
+    file.truncate(file.trim_end().len());
+    file.push('\n');
     file
 }
 
 /// A section in at most `room` bytes; `None` if not even a part of its first item fits.
 fn write(section: &Section, room: usize) -> Option<String> {
-    let mut text = format!("\n## {}\n\n", section.title);
+    let mut text = format!("## {}\n\n", section.title);
     if !section.introduction.is_empty() {
         let _never_fails = write!(text, "{}\n\n", section.introduction);
     }
@@ -87,7 +92,7 @@ impl Item {
             // A fence is longer than every run of backticks in the text, so it shrinks with it.
             let excess = text.len() - room;
             kept = end.saturating_sub(excess.max(end / 8));
-            if kept == 0 {
+            if kept < MIN_KEPT {
                 return None;
             }
         }

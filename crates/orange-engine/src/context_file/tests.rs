@@ -140,6 +140,15 @@ fn the_last_error_is_said_once() {
 }
 
 #[test]
+fn an_error_that_no_longer_counts_is_told() {
+    let attempts = [attempt(1, "the first"), attempt(2, "the second")];
+    assert_eq!(error_to_tell(None, &attempts), last_error("the second", 1));
+    let counted = last_error("the third", 3);
+    assert_eq!(error_to_tell(counted.as_ref(), &attempts), counted);
+    assert_eq!(error_to_tell(None, &[]), None);
+}
+
+#[test]
 fn every_part_and_the_whole_are_limited_and_what_is_cut_is_said() {
     let long = "words and more words\n".repeat(20_000);
     let file = compose(&task(), &full(&long));

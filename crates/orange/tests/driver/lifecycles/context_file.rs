@@ -26,8 +26,14 @@ fn script(stage: &Stage, turn: usize, text: &str) {
 fn run_until(stage: &Stage, arguments: &[&str], status: &str) -> TaskId {
     let id = stage.create(arguments);
     let serving = RunningSupervisor::start(stage);
-    stage.call(&["task", "spawn", id.as_str(), "--wait", "60"]);
-    stage.wait_for_status(&id, status);
+    wait_for(status, || {
+        let current = stage.task(&id).status;
+        if current.as_str() == "new" {
+            // Does not wait for the pause between attempts.
+            stage.call(&["task", "spawn", id.as_str(), "--wait", "60"]);
+        }
+        current.as_str() == status
+    });
     stage.wait_until_idle(&id);
     drop(serving);
     id
@@ -44,6 +50,8 @@ fn the_second_attempt_is_told_the_first_error_and_the_uncommitted_work() {
     let instructions = stage.path("repo/.orange/instructions.md");
     fs::write(instructions, "Use tabs.\n").unwrap();
     fs::write(stage.path("home/config.toml"), "[context]\ntree = true\n").unwrap();
+    stage.git_output("repo", "add -A");
+    stage.git_output("repo", "commit -qm instructions");
     stage.run_ok(&["note", "add", "The tests need a database."]);
     let first = r#"echo half > half.txt
         echo '{"status":"in_progress","summary":"began","reason":"the-disk-was-full",
@@ -73,6 +81,7 @@ fn the_second_attempt_is_told_the_first_error_and_the_uncommitted_work() {
             "- The tests need a database.",
             "Use tabs.",
             "## Files of the repository",
+            ".orange/instructions.md",
         ] {
             assert!(file.contains(part), "{part}: {file}");
         }
@@ -95,7 +104,7 @@ fn a_child_is_told_the_report_of_its_parent() {
     let stage = Stage::new("autopilot");
     let script = r#"
 case $(git branch --show-current) in
-*-1-1) keep child; echo '{"status":"done"}' | report
+orange-tasks/*-*-1) keep child; echo '{"status":"done"}' | report
     echo x > x; git add x; git commit -qm x ;;
 *) if [ -e "$SCRIPTS/split" ]; then
         echo x > y; git add y; git commit -qm y; echo '{"status":"done"}' | report
@@ -151,6 +160,7 @@ fn an_agent_proposes_a_note_and_only_the_user_accepts_it() {
     let attention = stage.run_ok(&["attention"]);
     assert!(!attention.contains("1 note"), "{attention}");
     stage.run_ok(&["task", "retry", id.as_str(), "--wait", "60"]);
+    stage.call(&["task", "spawn", id.as_str(), "--wait", "60"]);
     wait_for("the third run", || stage.path("scripts/context-3").exists());
     let file = kept(&stage, "context-3");
     assert!(file.contains("- Run make db first."), "{file}");
