@@ -370,11 +370,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
                 _ => WhenFull::Queue,
             },
         },
-        merge: merge_settings(
-            text,
-            duration("merge.verify_timeout"),
-            is_on("merge.assisted_by"),
-        ),
+        merge: merge_settings(text, duration, is_on),
         context_tree: is_on("context.tree"),
         forge: ForgeSettings {
             repository: text("forge.repository"),
@@ -435,16 +431,16 @@ fn router_settings(
 
 fn merge_settings(
     text: impl Fn(&str) -> Option<String>,
-    verify_timeout: Duration,
-    assisted_by: bool,
+    duration: impl Fn(&str) -> Duration,
+    is_on: impl Fn(&str) -> bool,
 ) -> MergeSettings {
     let strategy = text("merge.strategy");
     let strategy = strategy.and_then(|name| MergeStrategy::from_name(&name));
     MergeSettings {
         strategy: strategy.unwrap_or_default(),
         verify: text("merge.verify").filter(|it| !it.trim().is_empty()),
-        verify_timeout,
-        assisted_by,
+        verify_timeout: duration("merge.verify_timeout"),
+        assisted_by: is_on("merge.assisted_by"),
     }
 }
 

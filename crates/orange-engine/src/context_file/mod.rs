@@ -100,7 +100,7 @@ pub fn compose(task: &TaskId, facts: &ContextFacts) -> String {
     if sections.is_empty() {
         head.push_str("This is the first attempt, and TASK.md has everything that is known.\n");
     }
-    lay_out(head, sections, MAX_BYTES)
+    lay_out(head, &sections, MAX_BYTES)
 }
 
 /// The sections in the order of the file.
@@ -126,7 +126,7 @@ fn parent(parent: &Parent) -> Section {
             parent.id
         ),
         rank: 4,
-        items: vec![Item::data(describe_report(&parent.report), MAX_PARENT)],
+        items: vec![Item::data(&describe_report(&parent.report), MAX_PARENT)],
     }
 }
 
@@ -137,7 +137,7 @@ fn attempts(facts: &ContextFacts) -> Option<Section> {
             "Attempt {}, {}, {}",
             attempt.number, attempt.at, attempt.harness
         ),
-        ..Item::data(describe_attempt(attempt, last_error), MAX_ATTEMPT)
+        ..Item::data(&describe_attempt(attempt, last_error), MAX_ATTEMPT)
     });
     let items: Vec<Item> = items.collect();
     (!items.is_empty()).then(|| Section {
@@ -159,7 +159,7 @@ fn last_error(last: &LastError) -> Section {
         title: "Last error",
         introduction,
         rank: 0,
-        items: vec![Item::data(last.error.clone(), MAX_ERROR)],
+        items: vec![Item::data(&last.error, MAX_ERROR)],
     }
 }
 
@@ -185,7 +185,7 @@ fn notes(notes: &[String]) -> Option<Section> {
         title: "Notes",
         introduction: String::from("The user accepted these notes about the project."),
         rank: 3,
-        items: vec![Item::data(text, MAX_NOTES)],
+        items: vec![Item::data(&text, MAX_NOTES)],
     })
 }
 
@@ -219,7 +219,7 @@ fn tree(paths: &[String]) -> Option<Section> {
         rank: 8,
         items: vec![Item {
             rest: String::from("For all of them, run `git ls-files`."),
-            ..Item::data(paths.join("\n"), MAX_TREE)
+            ..Item::data(&paths.join("\n"), MAX_TREE)
         }],
     })
 }
@@ -234,7 +234,7 @@ fn diff(diff: &str) -> Option<Section> {
         items: vec![Item {
             language: "diff",
             rest: String::from("For all of them, run `git status` and `git diff HEAD`."),
-            ..Item::data(diff.to_owned(), MAX_DIFF)
+            ..Item::data(diff, MAX_DIFF)
         }],
     })
 }
@@ -279,10 +279,10 @@ fn describe_report(report: &Report) -> String {
 
 impl Item {
     /// A text that is nowhere else.
-    fn data(text: String, limit: usize) -> Item {
+    fn data(text: &str, limit: usize) -> Item {
         Item {
             heading: String::new(),
-            text: reveal(&text),
+            text: reveal(text),
             language: "text",
             limit,
             rest: String::new(),
@@ -294,7 +294,7 @@ impl Item {
         Item {
             rest: format!("The whole text is in `{}`.", source.path),
             language: "markdown",
-            ..Item::data(source.text.clone(), limit)
+            ..Item::data(&source.text, limit)
         }
     }
 }

@@ -35,7 +35,7 @@ const CLOSING_ROOM: usize = 256;
 
 /// The sections below each other, in at most `limit` bytes. A section for which no room is left is
 /// named at the end.
-pub(super) fn lay_out(head: String, sections: Vec<Section>, limit: usize) -> String {
+pub(super) fn lay_out(head: String, sections: &[Section], limit: usize) -> String {
     let mut room = limit.saturating_sub(head.len() + CLOSING_ROOM);
     let mut order: Vec<usize> = (0..sections.len()).collect();
     order.sort_by_key(|index| sections[*index].rank);

@@ -42,12 +42,12 @@ fn source(text: &str) -> Source {
     }
 }
 
-fn last_error(error: &str, times: i64) -> Option<LastError> {
-    Some(LastError {
+fn last_error(error: &str, times: i64) -> LastError {
+    LastError {
         error: error.to_owned(),
         times,
         unchanged_at: None,
-    })
+    }
 }
 
 /// Facts in which every text is this one.
@@ -58,7 +58,7 @@ fn full(text: &str) -> ContextFacts {
             report: report(text),
         }),
         attempts: (1..=5).map(|number| attempt(number, text)).collect(),
-        last_error: last_error(&format!("last {text}"), 2),
+        last_error: Some(last_error(&format!("last {text}"), 2)),
         issue: Some(source(text)),
         notes: vec![text.to_owned()],
         instructions: Some(source(text)),
@@ -129,7 +129,7 @@ fn what_is_missing_has_no_section() {
 fn the_last_error_is_said_once() {
     let facts = ContextFacts {
         attempts: vec![attempt(1, "the first"), attempt(2, "the second")],
-        last_error: last_error("the second", 1),
+        last_error: Some(last_error("the second", 1)),
         ..ContextFacts::default()
     };
     let file = compose(&task(), &facts);
@@ -142,9 +142,11 @@ fn the_last_error_is_said_once() {
 #[test]
 fn an_error_that_no_longer_counts_is_told() {
     let attempts = [attempt(1, "the first"), attempt(2, "the second")];
-    assert_eq!(error_to_tell(None, &attempts), last_error("the second", 1));
+    let second = last_error("the second", 1);
+    assert_eq!(error_to_tell(None, &attempts), Some(second));
     let counted = last_error("the third", 3);
-    assert_eq!(error_to_tell(counted.as_ref(), &attempts), counted);
+    let told = error_to_tell(Some(&counted), &attempts);
+    assert_eq!(told, Some(counted));
     assert_eq!(error_to_tell(None, &[]), None);
 }
 
