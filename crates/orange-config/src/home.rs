@@ -111,6 +111,11 @@ impl Home {
         self.0.join("forge-looks.json")
     }
 
+    /// Notes about projects: accepted ones, and those that wait for the user.
+    pub fn notes(&self) -> PathBuf {
+        self.0.join("notes.json")
+    }
+
     /// What the user has typed into the dashboard and not sent.
     pub fn drafts(&self) -> PathBuf {
         self.0.join("drafts.json")

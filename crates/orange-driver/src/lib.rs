@@ -46,6 +46,7 @@ pub use agents::results::ResultOfRun;
 pub use agents::run_check::RunObservation;
 pub use agents::screen::{AgentScreen, ScreenViewer};
 pub use callers::identity::Identity;
+pub use context::notes::{Note, NoteState};
 pub use context::progress::Progress;
 pub use context::supervision::SupervisorLock;
 pub use context::{Bounds, Context, GatherPolicy};

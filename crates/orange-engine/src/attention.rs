@@ -12,7 +12,7 @@ use crate::effect::MERGE;
 use crate::language::Workflow;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Kind, State, Target, Trigger};
-use crate::names::{HarnessName, RunId, Status, TaskId};
+use crate::names::{HarnessName, ProjectName, RunId, Status, TaskId};
 use crate::parking::{self, Parking};
 use crate::permission::PermissionRequest;
 use crate::role::Role;
@@ -152,6 +152,8 @@ pub enum ItemKind {
     Parked,
     /// A budget is almost used up, used up, or cannot be checked.
     Budget,
+    /// Agents proposed notes about a project.
+    Notes,
 }
 
 impl ItemKind {
@@ -172,6 +174,7 @@ impl ItemKind {
             ItemKind::Stopped => "stopped",
             ItemKind::Parked => "parked",
             ItemKind::Budget => "budget",
+            ItemKind::Notes => "notes",
         }
     }
 }
@@ -189,7 +192,7 @@ pub struct Item {
     pub key: String,
     /// When it came up.
     pub since: Timestamp,
-    /// The task; absent if it is about a harness or a budget.
+    /// The task; absent if it is about a harness, a budget or notes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
     /// The harness; absent if it is about a task.
@@ -210,12 +213,35 @@ pub struct Item {
 }
 
 impl Item {
-    /// The name of the task or the harness, or `budget`.
+    /// The name of the task or the harness, else `budget` or `notes`.
     pub fn subject(&self) -> &str {
         let task = self.task.as_ref().map(TaskId::as_str);
         let harness = self.harness.as_ref().map(HarnessName::as_str);
-        // A budget that is not a task's has no name of its own.
-        task.or(harness).unwrap_or("budget")
+        // A budget that is not a task's has no name of its own, and notes have none.
+        let other = match self.kind {
+            ItemKind::Notes => "notes",
+            _ => "budget",
+        };
+        task.or(harness).unwrap_or(other)
+    }
+
+    /// Notes of a project that wait for the user; `since` is when the first was proposed.
+    pub fn from_notes(project: &ProjectName, count: usize, since: Timestamp) -> Item {
+        let text = match count {
+            1 => format!("1 note about `{project}` waits for you to accept or reject it"),
+            _ => format!("{count} notes about `{project}` wait for you to accept or reject them"),
+        };
+        Item {
+            key: format!("notes/{project}/{since}"),
+            since,
+            task: None,
+            harness: None,
+            kind: ItemKind::Notes,
+            text,
+            question: None,
+            command: format!("orange note list --project {project}"),
+            request: None,
+        }
     }
 
     /// A limit that is almost or completely used up; `day` is the current UTC day.
@@ -390,7 +416,8 @@ impl TaskAttention<'_> {
             | ItemKind::Trouble
             | ItemKind::EffectFailed
             | ItemKind::Parked
-            | ItemKind::Budget => "why",
+            | ItemKind::Budget
+            | ItemKind::Notes => "why",
         };
         Item {
             key: format!("{task}/{kind}/{key_suffix}"),

@@ -209,6 +209,20 @@ pub const KEYS: &[Key] = &[
         ..PLAIN
     },
     Key {
+        name: "merge.assisted_by",
+        kind: Kind::Switch,
+        meaning: "Whether the commits that a merge creates name the agents of the task in `Assisted-by` trailers.",
+        default: || Some(Value::Switch(true)),
+        ..PLAIN
+    },
+    Key {
+        name: "context.tree",
+        kind: Kind::Switch,
+        meaning: "Whether the context file of a run lists the files of the repository.",
+        default: || Some(Value::Switch(false)),
+        ..PLAIN
+    },
+    Key {
         name: "forge.repository",
         kind: Kind::Repository,
         meaning: "The repository on GitHub; defaults to the one of the registered remote.",

@@ -48,6 +48,7 @@ pub struct Settings {
     /// The worktrees of a project.
     pub pool: PoolSettings,
     pub merge: MergeSettings,
+    pub context_tree: bool,
     pub forge: ForgeSettings,
     pub supervisor: SupervisorSettings,
     /// How long an agent's request for permission waits for the user's answer.
@@ -92,6 +93,7 @@ pub struct MergeSettings {
     /// The shell command that must succeed on the result before anything moves.
     pub verify: Option<String>,
     pub verify_timeout: Duration,
+    pub assisted_by: bool,
 }
 
 /// How orange works with pull requests.
@@ -287,10 +289,8 @@ fn in_environment(
     key: &Key,
     environment: &Environment,
 ) -> Result<Option<(Value, SettingOrigin)>, SettingsError> {
-    let Some(variable) = key.variable else {
-        return Ok(None);
-    };
-    let Some(text) = environment.variable(variable) else {
+    let given = key.variable.map(|it| (it, environment.variable(it)));
+    let Some((variable, Some(text))) = given else {
         return Ok(None);
     };
     let text = text.to_string_lossy();
@@ -370,7 +370,8 @@ fn resolve(all: Vec<Setting>) -> Settings {
                 _ => WhenFull::Queue,
             },
         },
-        merge: merge_settings(text, duration("merge.verify_timeout")),
+        merge: merge_settings(text, duration, is_on),
+        context_tree: is_on("context.tree"),
         forge: ForgeSettings {
             repository: text("forge.repository"),
             token_command: text("forge.token_command").filter(|it| !it.trim().is_empty()),
@@ -430,14 +431,16 @@ fn router_settings(
 
 fn merge_settings(
     text: impl Fn(&str) -> Option<String>,
-    verify_timeout: Duration,
+    duration: impl Fn(&str) -> Duration,
+    is_on: impl Fn(&str) -> bool,
 ) -> MergeSettings {
     let strategy = text("merge.strategy");
     let strategy = strategy.and_then(|name| MergeStrategy::from_name(&name));
     MergeSettings {
         strategy: strategy.unwrap_or_default(),
         verify: text("merge.verify").filter(|it| !it.trim().is_empty()),
-        verify_timeout,
+        verify_timeout: duration("merge.verify_timeout"),
+        assisted_by: is_on("merge.assisted_by"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Locks for one process at a time: performing, posting, a workspace, drafts.
+//! Locks for one process at a time: performing, posting, workspaces, drafts, notes.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -18,6 +18,9 @@ const WORKSPACE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long to wait for another dashboard that saves its drafts.
 const DRAFTS_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long to wait for another process that changes notes.
+const NOTES_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long to wait for another process that posts to issues.
 const POSTING_TIMEOUT: Duration = Duration::from_mins(1);
@@ -110,6 +113,17 @@ impl Context {
     pub(crate) fn lock_posting(&self) -> Result<Lock, DriverError> {
         let path = self.home.path().join("posting.lock");
         let taken = Lock::take(&path, POSTING_TIMEOUT)?;
+        taken.ok_or_else(|| DriverError::File {
+            attempt: "lock",
+            path,
+            reason: String::from("another process holds it"),
+        })
+    }
+
+    /// Waits for the lock on the notes, which all processes of the home share.
+    pub(crate) fn lock_notes(&self) -> Result<Lock, DriverError> {
+        let path = self.home.path().join("notes.lock");
+        let taken = Lock::take(&path, NOTES_TIMEOUT)?;
         taken.ok_or_else(|| DriverError::File {
             attempt: "lock",
             path,

@@ -5,6 +5,7 @@ pub(crate) mod caller;
 pub(crate) mod ids;
 pub(crate) mod lock;
 pub(crate) mod log;
+pub(crate) mod notes;
 pub(crate) mod notify;
 pub(crate) mod progress;
 pub(crate) mod router_pause;

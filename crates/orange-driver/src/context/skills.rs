@@ -31,12 +31,21 @@ impl Context {
 
     /// The text of a skill, if there is one with this name.
     pub(crate) fn skill_text(&self, task: &Task, name: &str) -> Option<String> {
+        self.skill(task, name).map(|(_, text)| text)
+    }
+
+    /// The file and the text of a skill, if there is one with this name.
+    pub(crate) fn skill(&self, task: &Task, name: &str) -> Option<(PathBuf, String)> {
         let is_plain = |it: char| it.is_alphanumeric() || matches!(it, '-' | '_' | '.');
         if !name.chars().all(is_plain) || name.starts_with('.') {
             return None;
         }
         let mut folders = self.skill_folders(task).into_iter();
-        folders.find_map(|folder| read_skill(&folder.join(name).join("SKILL.md")))
+        folders.find_map(|folder| {
+            let path = folder.join(name).join("SKILL.md");
+            let text = read_skill(&path)?;
+            Some((path, text))
+        })
     }
 
     fn skill_folders(&self, task: &Task) -> Vec<PathBuf> {

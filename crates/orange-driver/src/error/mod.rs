@@ -289,6 +289,10 @@ pub enum DriverError {
         /// The task whose worktree the caller is in, if only this makes the caller the worker.
         worktree_of: Option<TaskId>,
     },
+    #[error("cannot find note {0}")]
+    NoNote(u64),
+    #[error("cannot write the note down: {0}")]
+    NoteInvalid(String),
     #[error("cannot answer request `{0}`: there is no such request")]
     RequestUnknown(String),
     #[error(

@@ -165,6 +165,11 @@ impl DriverError {
                     .details(json!({ "branch": branch }))
             }
             DriverError::HasNul(_) => Report::new(Kind::Usage, "text-has-nul"),
+            DriverError::NoNote(number) => Report::new(Kind::NotFound, "note-not-found")
+                .hint("run `orange note list --all` to list the notes")
+                .details(json!({ "number": number })),
+            DriverError::NoteInvalid(_) => Report::new(Kind::Usage, "note-invalid")
+                .hint("write one short sentence; `orange note list` shows the notes that wait"),
             DriverError::NoRescue { task, number } => {
                 Report::new(Kind::NotFound, "rescue-not-found")
                     .hint(format!(

@@ -16,6 +16,7 @@ use crate::context::lock::Lock;
 use crate::due::{Next, next, planned_at};
 use crate::failure::Failure;
 use crate::perform::Performer;
+use crate::perform::assistants::assistants;
 use crate::workspaces::verification::Verification;
 
 /// How often a merge checks whether it is its turn.
@@ -58,9 +59,15 @@ impl Performer {
             None => Ok(Ok(())),
         };
         let at = planned_at(store, pending).map_err(Failure::temporary)?;
+        let assisted_by = if settings.assisted_by {
+            assistants(store, task).map_err(Failure::temporary)?
+        } else {
+            Vec::new()
+        };
         let outcome = git.merge(&MergeRequest {
             task: &task.id,
             summary: &task.summary,
+            assisted_by: &assisted_by,
             strategy: merge.strategy,
             branch: &merge.branch,
             head: &merge.head,

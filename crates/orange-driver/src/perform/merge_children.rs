@@ -109,6 +109,8 @@ impl Target<'_> {
         let merged = self.git.merge(&MergeRequest {
             task: &child.id,
             summary: &child.summary,
+            // The merge of the parent names the agents of its children.
+            assisted_by: &[],
             strategy: MergeStrategy::Auto,
             branch: &child.branch,
             head: &head,

@@ -5,9 +5,11 @@
 //! left behind.
 
 mod act;
+mod assistants;
 mod children;
 mod command;
 pub(crate) mod confirm_starts;
+mod context_file;
 mod conversation;
 mod deliver;
 mod kill;

@@ -24,6 +24,7 @@ use crate::context::ids;
 use crate::context::run_location;
 use crate::failure::Failure;
 use crate::perform::Performer;
+use crate::perform::context_file::names_context_file;
 use crate::schedule::budget::start_of;
 
 impl Performer {
@@ -242,8 +243,8 @@ impl Performer {
         Ok(())
     }
 
-    /// The prompt of a run, with the skills that were chosen for the task. It also mentions waiting
-    /// messages, because nothing else announces them.
+    /// The prompt of a run, with the skills that were chosen for the task, or with the file that has
+    /// them. It also mentions waiting messages, because nothing else announces them.
     fn prompt(&self, store: &Store, task: &Task, spawn: &Spawn) -> Result<String, Failure> {
         let mut prompt = spawn.prompt.clone();
         if let Some(route) = task
@@ -253,7 +254,9 @@ impl Performer {
             .filter(|_| spawn.role == Role::Worker)
         {
             prompt.push_str(&route.profile.to_string());
+            // The context file has the skills, if there is one.
             let skills = route.skills.iter();
+            let skills = skills.filter(|_| !names_context_file(spawn));
             for text in skills.filter_map(|name| self.context.skill_text(task, name)) {
                 prompt = format!("{}\n\n{}\n", prompt.trim_end(), text.trim());
             }
@@ -265,6 +268,7 @@ impl Performer {
         if project.task_file != TASK_FILE {
             prompt = name_task_file(&prompt, &project.task_file);
         }
+        let prompt = self.with_context_file(store, task, project, spawn, &prompt)?;
         let inbox = store.inbox(&task.id).map_err(Failure::temporary)?;
         let mut waiting = inbox.iter().filter(|it| it.read_at.is_none());
         Ok(if waiting.any(|it| it.to == spawn.role) {

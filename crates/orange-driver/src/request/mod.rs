@@ -11,6 +11,7 @@ pub(crate) mod issues;
 pub(crate) mod jobs;
 pub(crate) mod look;
 pub(crate) mod merge_feedback;
+mod notes;
 pub(crate) mod permission;
 pub(crate) mod post;
 pub(crate) mod recover;

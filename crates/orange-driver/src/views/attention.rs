@@ -76,6 +76,7 @@ impl Views {
             .map(Item::from_parking)
             .collect();
         all.extend(self.budget_items(&store, project)?);
+        all.extend(self.note_items(project));
         let observations = self.observations_in(&store, &listed.rows);
         let is_supervised = self.context.is_supervised();
         for row in &listed.rows {

@@ -8,6 +8,7 @@ pub(crate) mod group;
 pub(crate) mod inbox;
 pub(crate) mod list;
 mod missing_worktrees;
+mod notes;
 pub(crate) mod notify;
 pub(crate) mod queries;
 pub(crate) mod recorded_tests;

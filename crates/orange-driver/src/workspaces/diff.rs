@@ -1,6 +1,7 @@
 //! The diff of a task, for its reviewers.
 
 use orange_effects::git::{BranchDiff, DiffRequest, DiffSize};
+use orange_engine::Task;
 use orange_engine::event::Fact;
 use orange_engine::language::workflow::Trigger;
 use orange_engine::names::{CommitId, TaskId};
@@ -34,6 +35,16 @@ impl Workspaces {
             Some(workspace) => git.worktree(&workspace.path)?.diff_size(&request)?,
             None => git.diff_size(&request)?,
         })
+    }
+
+    /// The paths of all files of a task's branch; none before the branch exists.
+    pub(crate) fn files_of_branch(&self, task: &Task) -> Result<Vec<String>, DriverError> {
+        let (_, git) = self.repository_of(task)?;
+        let Some(commit) = git.branch(&task.branch)? else {
+            return Ok(Vec::new());
+        };
+        let files = git.files_of(&commit)?.into_iter();
+        Ok(files.map(|it| it.display().to_string()).collect())
     }
 
     /// The diff between a task's branch and its starting point, and the uncommitted work in its

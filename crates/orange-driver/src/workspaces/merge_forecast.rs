@@ -52,6 +52,7 @@ impl Workspaces {
         let preview = git.preview_merge(&MergeRequest {
             task: &task.id,
             summary: &task.summary,
+            assisted_by: &[],
             strategy: settings.strategy,
             branch: &task.branch,
             head,

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::plan_builder::PlanBuilder;
 use super::respawn;
 use super::transition::change_fields;
+use crate::context_file::relative_path;
 use crate::delegation::ChildMerge;
 use crate::effect::{CreatePr, Effect, Kill, KillScope, NotifyRole, Spawn};
 use crate::language::hooks::{Action, HarnessChoice, Hook, SpawnHook};
@@ -213,8 +214,8 @@ fn start(steps: &mut PlanBuilder<'_>, hook: &SpawnHook, context: &Context<'_>) -
         model,
         effort,
     } = agent(steps, hook.harness);
+    let run = steps.fresh_run();
     Spawn {
-        run: steps.fresh_run(),
         role: hook.role.clone(),
         harness,
         model,
@@ -227,10 +228,11 @@ fn start(steps: &mut PlanBuilder<'_>, hook: &SpawnHook, context: &Context<'_>) -
             .get(&hook.prompt)
             .map(|prompt| {
                 let messages = context.messages(steps);
-                let text = instructions(prompt, steps, &joined(&messages));
+                let text = instructions(prompt, steps, &joined(&messages), &run);
                 with_messages(prompt, text, &messages)
             })
             .unwrap_or_default(),
+        run,
         headless: hook.headless,
         delay: 0,
     }
@@ -316,8 +318,13 @@ pub(super) fn attributed(messages: &[TransitionMessage]) -> Vec<String> {
 
 /// The text an agent is started with: its prompt, plus the related tasks unless the prompt names
 /// them itself.
-pub(super) fn instructions(prompt: &Prompt, steps: &PlanBuilder<'_>, message: &str) -> String {
-    let mut text = fill(prompt, steps, message);
+pub(super) fn instructions(
+    prompt: &Prompt,
+    steps: &PlanBuilder<'_>,
+    message: &str,
+    run: &RunId,
+) -> String {
+    let mut text = fill_for(prompt, steps, message, Some(run));
     let task = &steps.task;
     let is_named = |name: &str| prompt.variables().any(|variable| variable == name);
     if let Some(parent) = task.queueing.parent.as_ref()
@@ -400,8 +407,18 @@ fn children(task: &Task) -> String {
     children.collect::<Vec<_>>().join(", ")
 }
 
-/// Fills in the variables of a prompt from the task as it is now.
+/// Fills in the variables of a text that starts no run.
 pub(super) fn fill(prompt: &Prompt, steps: &PlanBuilder<'_>, message: &str) -> String {
+    fill_for(prompt, steps, message, None)
+}
+
+/// Fills in the variables of a prompt from the task as it is now, and from the run it starts.
+fn fill_for(
+    prompt: &Prompt,
+    steps: &PlanBuilder<'_>,
+    message: &str,
+    run: Option<&RunId>,
+) -> String {
     let task = &steps.task;
     prompt.fill(|name| {
         Some(match name {
@@ -436,6 +453,7 @@ pub(super) fn fill(prompt: &Prompt, steps: &PlanBuilder<'_>, message: &str) -> S
                 let file = task.reactions.feedback_file();
                 file.unwrap_or_default().to_owned()
             }
+            "context_file" => run.map(relative_path).unwrap_or_default(),
             other => match steps.workflow.limits.get(other) {
                 Some(limit) => limit.to_string(),
                 None => task.value(&FieldName::new(other)).to_string(),

@@ -205,15 +205,16 @@ pub(super) fn spawn(
         |hook| hooks::fill(&hook.window, steps, message),
     );
     let agent = hooks::agent(steps, harness);
+    let run = steps.fresh_run();
     Some(Spawn {
-        run: steps.fresh_run(),
         role: role.clone(),
         harness: agent.harness,
         model: agent.model,
         effort: agent.effort,
         permissions: respawn.permissions,
         window,
-        prompt: hooks::instructions(prompt, steps, message),
+        prompt: hooks::instructions(prompt, steps, message, &run),
+        run,
         headless: first.is_some_and(|hook| hook.headless),
         delay,
     })

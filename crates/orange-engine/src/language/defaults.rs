@@ -42,7 +42,7 @@ pub const CHILDREN_OPEN: &str = "children_open";
 pub const DERIVED_FIELDS: [&str; 4] = [SUMMARY_CHARS, CHILDREN_OPEN, CRASH_COUNT, SAME_ERRORS];
 
 /// Prompt variables that are texts; every field and limit is a variable too.
-pub(crate) const TEXT_VARIABLES: [&str; 13] = [
+pub(crate) const TEXT_VARIABLES: [&str; 14] = [
     "id",
     "summary",
     "project",
@@ -56,6 +56,7 @@ pub(crate) const TEXT_VARIABLES: [&str; 13] = [
     "parent",
     "children",
     "feedback_file",
+    "context_file",
 ];
 
 pub(crate) fn is_derived(field: &str) -> bool {

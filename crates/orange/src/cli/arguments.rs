@@ -9,8 +9,8 @@ use orange_config::Environment;
 use super::hidden::{agent_ask, background, detach, exec_run, status_line, tether};
 use super::{
     Dashboard, agent_event, allow, attention, budget, completions, config, demo, deny, doctor,
-    forge, harness, help, inbox, install, issue, job, log, man, project, rebuild, report, schema,
-    serve, task, uninstall, usage, workflow, workspace,
+    forge, harness, help, inbox, install, issue, job, log, man, note, project, rebuild, report,
+    schema, serve, task, uninstall, usage, workflow, workspace,
 };
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Text};
@@ -63,6 +63,8 @@ pub enum Command {
     Issue(issue::Command),
     #[command(subcommand, disable_help_subcommand = true)]
     Job(job::Command),
+    #[command(subcommand, disable_help_subcommand = true)]
+    Note(note::Command),
     #[command(subcommand, disable_help_subcommand = true)]
     Harness(harness::Command),
     Budget(budget::Args),
@@ -127,6 +129,7 @@ impl Command {
             Command::Forge(command) => command.run(environment, output),
             Command::Issue(command) => command.run(environment, output),
             Command::Job(command) => command.run(environment, output),
+            Command::Note(command) => command.run(environment, output),
             Command::Harness(command) => command.run(environment, output),
             Command::Config(command) => command.run(environment, output),
             Command::Log(args) => log::run(args, environment, output),

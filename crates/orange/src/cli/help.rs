@@ -40,7 +40,10 @@ const PARENTS: [&str; 2] = ["task", "workflow"];
 /// The other commands, by what they are for; the help only names them.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Permission", &["allow", "deny"]),
-    ("Automation", &["job", "issue", "forge", "budget", "report"]),
+    (
+        "Automation",
+        &["job", "issue", "forge", "note", "budget", "report"],
+    ),
     (
         "Setup",
         &[

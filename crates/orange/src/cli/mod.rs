@@ -22,6 +22,7 @@ mod issue;
 mod job;
 mod log;
 mod man;
+mod note;
 mod project;
 mod rebuild;
 mod report;

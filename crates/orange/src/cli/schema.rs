@@ -7,7 +7,7 @@ use super::answer::schemas::Shape;
 use super::request::{permission, requests, several};
 use super::{
     answer, attention, budget, config, doctor, forge, harness, inbox, install, issue, job, log,
-    project, rebuild, report, serve, task, uninstall, workflow, workspace,
+    note, project, rebuild, report, serve, task, uninstall, workflow, workspace,
 };
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
@@ -55,6 +55,8 @@ pub const ALL: &[&Shape] = &[
     &job::list::SHAPE,
     &job::next::SHAPE,
     &job::remove::SHAPE,
+    &note::SHAPE,
+    &note::list::SHAPE,
     &log::SHAPE,
     &permission::SHAPE,
     &project::add::SHAPE,

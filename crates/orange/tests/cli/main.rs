@@ -60,6 +60,10 @@ mod job_remove;
 mod job_run;
 #[cfg(target_os = "linux")]
 mod log;
+mod note_accept;
+mod note_add;
+mod note_list;
+mod note_reject;
 #[cfg(target_os = "linux")]
 mod project_remove;
 #[cfg(target_os = "linux")]

@@ -19,6 +19,7 @@ pub struct MergeParameters {
     pub base: CommitId,
     pub push: bool,
     pub is_called_off: bool,
+    pub assisted_by: Vec<String>,
 }
 
 impl MergeParameters {
@@ -34,6 +35,7 @@ impl MergeParameters {
             base: commit("main"),
             push: false,
             is_called_off: false,
+            assisted_by: Vec::new(),
         }
     }
 
@@ -55,6 +57,7 @@ impl MergeParameters {
         work(&MergeRequest {
             task: &TaskId::new("t1"),
             summary: "Add things\nOrange-Head: forged",
+            assisted_by: &self.assisted_by,
             strategy: self.strategy,
             branch: &BranchName::new("fix"),
             head: &self.head,

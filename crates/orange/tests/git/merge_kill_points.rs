@@ -39,6 +39,7 @@ fn merge_parameters(repo: &RepoFixture, what: &str) -> MergeParameters {
         base: CommitId::new(base),
         push: true,
         is_called_off: false,
+        assisted_by: vec![String::from("script")],
     }
 }
 

@@ -13,7 +13,7 @@ use crate::DriverError;
 const UNFINISHED: &str = ".unfinished";
 
 /// Entries of the home that are yours, or that you may want to read.
-const MOVED: [&str; 10] = [
+const MOVED: [&str; 11] = [
     "tasks",
     "trash",
     "pull-requests",
@@ -23,11 +23,12 @@ const MOVED: [&str; 10] = [
     "config.toml",
     "projects.json",
     "jobs.toml",
+    "notes.json",
     "drafts.json",
 ];
 
 /// Entries that only orange reads.
-const DELETED_FILES: [&str; 14] = [
+const DELETED_FILES: [&str; 15] = [
     "orange.db",
     "orange.db-wal",
     "orange.db-shm",
@@ -37,6 +38,7 @@ const DELETED_FILES: [&str; 14] = [
     "tmux.sock.clients",
     "projects.lock",
     "jobs.lock",
+    "notes.lock",
     "drafts.lock",
     "posting.lock",
     "forge-looks.json",

@@ -43,6 +43,8 @@ pub struct MergeRequest<'a> {
     pub task: &'a TaskId,
     /// The task's summary, for the commit message.
     pub summary: &'a str,
+    /// The agents that did the work, for `Assisted-by` trailers.
+    pub assisted_by: &'a [String],
     pub strategy: MergeStrategy,
     /// The task's branch.
     pub branch: &'a BranchName,

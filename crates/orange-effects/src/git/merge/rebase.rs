@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use orange_engine::names::CommitId;
 
-use crate::git::merge::result::trailers;
+use crate::git::merge::result::{assistants, trailers};
 use crate::git::repository::call::Author;
 use crate::git::{Git, GitError, MergeObstacle, MergeRequest};
 
@@ -134,15 +134,34 @@ impl Git {
             date: part(),
         };
         let mut message = part().trim_end().to_owned() + "\n";
+        if !merge.assisted_by.is_empty() {
+            message = without_sign_offs(&message);
+        }
+        let mut added = assistants(merge);
         if is_last {
+            added = trailers(merge);
+            added.push(format!("{BASE_TRAILER}: {}", merge.base));
+        }
+        if !added.is_empty() {
             let mut call = self.call(["interpret-trailers"]);
-            let base = format!("{BASE_TRAILER}: {}", merge.base);
-            for trailer in trailers(merge).into_iter().chain([base]) {
-                call = call.with_arguments(["--trailer", &trailer]);
+            for trailer in &added {
+                call = call.with_arguments(["--trailer", trailer]);
             }
             message = String::from_utf8_lossy(&call.input(message).bytes()?).into_owned();
         }
         let words = [tree, "-p", parent.as_str(), "-F", "-"];
         self.commit_as_user(merge, Some(&author), &words, &message)
     }
+}
+
+/// The message without `Signed-off-by` lines. An agent wrote them in the user's name, but only the
+/// user can certify where the work comes from.
+fn without_sign_offs(message: &str) -> String {
+    let is_sign_off = |line: &&str| {
+        let name = line.split(':').next().unwrap_or_default();
+        line.contains(':') && name.trim().eq_ignore_ascii_case("signed-off-by")
+    };
+    let kept = message.lines().filter(|line| !is_sign_off(line));
+    let kept: String = kept.flat_map(|line| [line, "\n"]).collect();
+    kept.trim_end().to_owned() + "\n"
 }

@@ -224,12 +224,20 @@ impl Git {
 }
 
 /// The lines that say where a commit comes from.
-pub(crate) fn trailers(merge: &MergeRequest<'_>) -> [String; 2] {
+pub(crate) fn trailers(merge: &MergeRequest<'_>) -> Vec<String> {
     let MergeRequest { task, head, .. } = merge;
-    [
-        format!("Orange-Task: {task}"),
-        format!("{HEAD_TRAILER}: {head}"),
-    ]
+    let mut trailers = assistants(merge);
+    trailers.push(format!("Orange-Task: {task}"));
+    trailers.push(format!("{HEAD_TRAILER}: {head}"));
+    trailers
+}
+
+/// The lines that name the agents. They have no address: the author stays the user, and the agent
+/// is named beside.
+pub(crate) fn assistants(merge: &MergeRequest<'_>) -> Vec<String> {
+    let named = merge.assisted_by.iter();
+    let named = named.map(|name| format!("Assisted-by: {}", one_line(name)));
+    named.collect()
 }
 
 /// A text reduced to one line.

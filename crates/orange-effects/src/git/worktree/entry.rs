@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use orange_engine::names::CommitId;
+
 use crate::git::repository::call::{Call, path, split_zero_terminated};
 use crate::git::{Git, GitError};
 
@@ -35,6 +37,12 @@ pub(crate) struct IndexEntry {
 }
 
 impl Git {
+    /// The paths of all files of a commit, ordered.
+    pub fn files_of(&self, commit: &CommitId) -> Result<Vec<PathBuf>, GitError> {
+        let tree = self.tree(commit.as_str())?;
+        Ok(tree.into_keys().collect())
+    }
+
     /// Every path of a commit or tree.
     pub(crate) fn tree(&self, commit: &str) -> Result<Tree, GitError> {
         let call = self.call(["ls-tree", "-r", "-z", "--full-tree", commit]);

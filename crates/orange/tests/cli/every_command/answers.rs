@@ -172,6 +172,20 @@ const COMMANDS: &[CommandCase] = &[
         json: Some("two"),
         ..case("job remove", "one", ("nothing", "job-not-found"))
     },
+    CommandCase {
+        json: Some("Two"),
+        ..case(
+            "note add",
+            "One",
+            ("One --project tea", "project-not-found"),
+        )
+    },
+    case("note list", "", TOO_MUCH),
+    case("note accept", "1", ("9", "note-not-found")),
+    CommandCase {
+        json: Some("2"),
+        ..case("note reject", "1", ("9", "note-not-found"))
+    },
     covered_elsewhere(
         "task pr",
         "a_pull_request_is_opened_and_shown",
@@ -317,6 +331,10 @@ const TESTS: &[&str] = &[
     include_str!("../job_next.rs"),
     include_str!("../job_remove.rs"),
     include_str!("../job_run.rs"),
+    include_str!("../note_accept.rs"),
+    include_str!("../note_add.rs"),
+    include_str!("../note_list.rs"),
+    include_str!("../note_reject.rs"),
     include_str!("../task_edit.rs"),
     include_str!("../task_keep.rs"),
     include_str!("../task_pr.rs"),

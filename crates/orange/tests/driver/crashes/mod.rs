@@ -6,6 +6,7 @@
 //! match the run without deaths.
 
 mod children;
+mod context_file;
 mod crash_marks;
 mod github;
 mod posts;

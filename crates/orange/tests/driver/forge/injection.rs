@@ -177,3 +177,44 @@ ask task update --status agent-review
     assert_eq!(found, Vec::<String>::new(), "{}", it.stage.calls());
     assert!(!it.stage.worktree(&id).join("evil").exists());
 }
+
+#[test]
+fn a_hostile_issue_stays_fenced_in_the_context_of_a_run() {
+    let it = ForgeStage::new("autopilot");
+    let body = hostile_texts().join(&format!("\n{CANARY}\n"));
+    let body: String = body.chars().take(50_000).collect();
+    it.forge.issue(REPOSITORY, "ada", "Fix the door", &body);
+    it.stage.script("worker-1", "hang");
+    let id = it.stage.create(&["--issue", "1"]);
+    it.stage
+        .run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    wait_for("the agent", || it.stage.path("scripts/hangs").exists());
+    let runs = it.stage.store().runs(&id).unwrap();
+    let run = it.stage.path(&format!("home/tasks/app/{id}/runs"));
+    let path = run.join(runs[0].id.as_str()).join("CONTEXT.md");
+    let file = fs::read_to_string(path).unwrap();
+    assert!(file.contains(CANARY), "{file}");
+    assert!(file.len() <= 64 * 1024);
+    let mut fence: Option<&str> = None;
+    for line in file.lines() {
+        match fence {
+            Some(open) if line == open => fence = None,
+            Some(_) => {}
+            None if line.starts_with("```") => {
+                fence = Some(line.trim_end_matches(|c: char| c != '`'));
+            }
+            None => {
+                let is_heading = line.starts_with('#');
+                let is_ours = line == "## Issue" || line == format!("# Context of task {id}");
+                assert!(!is_heading || is_ours, "{line}");
+                assert!(!line.contains(CANARY), "{line}");
+            }
+        }
+    }
+    assert_eq!(fence, None, "{file}");
+    // It is data in two files, and in no prompt.
+    let mut found = Vec::new();
+    files_with(&it.stage.path("home"), CANARY, &mut found);
+    found.sort();
+    assert_eq!(found, ["CONTEXT.md", "issue.md"]);
+}

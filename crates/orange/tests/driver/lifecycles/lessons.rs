@@ -493,3 +493,49 @@ fn lesson_37_an_interrupted_handoff_means_nothing_for_the_next() {
     assert!(shown.contains("review-2"), "{shown}");
     assert!(!shown.contains("review-1"), "{shown}");
 }
+
+#[test]
+fn lesson_111_a_merge_names_the_agent_and_no_agent_signs_off() {
+    let stage = Stage::new("minimal");
+    let path = stage.path("home/harnesses/script.toml");
+    let harness = fs::read_to_string(&path).unwrap();
+    let with_model = harness.replace("\"{prompt_file}\"]", "\"{prompt_file}\", [\"{model}\"]]");
+    assert_ne!(with_model, harness);
+    fs::write(&path, with_model).unwrap();
+    let cases = [
+        ("merge", "true", 1),
+        ("squash", "true", 1),
+        ("rebase", "true", 2),
+        ("squash", "false", 0),
+    ];
+    for (number, (strategy, switch, named)) in cases.into_iter().enumerate() {
+        let settings = format!("[merge]\nassisted_by = {switch}\n");
+        fs::write(stage.path("home/config.toml"), settings).unwrap();
+        stage.configure("merge_strategy", &strategy.into());
+        let script = format!(
+            "for part in a b; do\necho $part > {number}-$part\ngit add -A\n\
+             git commit -qsm \"Add $part\"\ndone\n\
+             git log -2 --format=%B > $SCRIPTS/signed\n\
+             echo 'DONE: it' | section Handoff\nask task update --status reviewing\n"
+        );
+        stage.script(&format!("worker-{}", number + 1), &script);
+        let branch = format!("branch-{number}");
+        let id = stage.create(&["Add it", "--branch", &branch, "--model", "big"]);
+        stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
+        stage.wait_for_status(&id, "reviewing");
+        let signed = fs::read_to_string(stage.path("scripts/signed")).unwrap();
+        assert_eq!(signed.matches("Signed-off-by: ").count(), 2, "{signed}");
+        // The default branch has moved, so a merge makes new commits.
+        fs::write(stage.path(&format!("repo/elsewhere-{number}")), "x\n").unwrap();
+        stage.git_output("repo", "add -A");
+        stage.git_output("repo", "commit -qm elsewhere");
+        let before = stage.git_output("repo", "rev-parse main");
+        stage.run_ok(&["task", "merge", id.as_str(), "--yes", "--wait", "60"]);
+        let range = format!("log --first-parent --format=%B%an {}..main", before.trim());
+        let made = stage.git_output("repo", &range);
+        let trailers = made.matches("\nAssisted-by: script:big\n").count();
+        assert_eq!(trailers, named, "{strategy}: {made}");
+        assert!(!made.contains("Signed-off-by"), "{strategy}: {made}");
+        assert!(!made.contains("Co-authored-by"), "{strategy}: {made}");
+    }
+}

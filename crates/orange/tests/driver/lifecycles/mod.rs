@@ -1,5 +1,6 @@
 //! Whole task lifecycles, from the first command to the end.
 
+mod context_file;
 mod delegation;
 mod first_session;
 mod headless;

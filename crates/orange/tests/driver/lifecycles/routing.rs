@@ -143,7 +143,16 @@ fn the_router_chooses_among_what_is_installed() {
     wait_for("its prompt", || stage.path("scripts/prompt").exists());
     let prompt = fs::read_to_string(stage.path("scripts/prompt")).unwrap();
     assert!(prompt.contains("- your role: Engineer\n"), "{prompt}");
-    assert!(prompt.contains("Test before you report.\n"), "{prompt}");
+    // The skill is in the file that the prompt names, and not in the prompt as well.
+    let skill = "Test before you report.\n";
+    assert!(!prompt.contains(skill), "{prompt}");
+    let run = stage.store().runs(&id).unwrap().remove(0).id;
+    let path = format!("home/tasks/app/{id}/runs/{run}/CONTEXT.md");
+    let file = fs::read_to_string(stage.path(&path)).unwrap();
+    assert!(
+        file.contains(skill) && file.contains("### testing"),
+        "{file}"
+    );
     // Only the user's own restart asks again.
     assert_eq!(stage.router_calls(), 1);
     let again = ["task", "update", id.as_str(), "--status", "new"];
