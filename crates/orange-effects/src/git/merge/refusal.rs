@@ -200,7 +200,8 @@ impl fmt::Display for MergeRefusal {
             ),
             MergeObstacle::Unusable { .. } => write!(
                 formatter,
-                "repair it, or remove its record with `git worktree prune`, then run `{retry}`"
+                "repair what is named, or run `git worktree prune` if the directory is gone, then \
+                 run `{retry}`"
             ),
             MergeObstacle::Rejected { .. } => write!(
                 formatter,
@@ -216,15 +217,7 @@ impl fmt::Display for MergeObstacle {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BranchMoved { expected, found } => {
-                let found = match found {
-                    Some(found) => format!("at {}", short(found)),
-                    None => String::from("gone"),
-                };
-                write!(
-                    formatter,
-                    "the branch was at {} when the merge was decided, and is {found} now",
-                    short(expected)
-                )
+                formatter.write_str(&describe_move(expected, found.as_ref()))
             }
             Self::DefaultMoved { expected, found } => write!(
                 formatter,
@@ -319,6 +312,12 @@ impl fmt::Display for MergeObstacle {
             Self::Cancelled => formatter.write_str("the merge was cancelled before anything moved"),
         }
     }
+}
+
+fn describe_move(expected: &CommitId, found: Option<&CommitId>) -> String {
+    let found = found.map_or(String::from("gone"), |it| format!("at {}", short(it)));
+    let expected = short(expected);
+    format!("the branch was at {expected} when the merge was decided, and is {found} now")
 }
 
 /// The files in backticks, and how many more there are.

@@ -143,10 +143,10 @@ fn text(rescues: &[RescueInfo], with_files: bool, width: Option<usize>) -> Text 
         let branch = rescue.branch.as_ref().map(ToString::to_string);
         let branch = branch.unwrap_or_else(|| String::from("no branch"));
         let commits = commits_on_no_branch(rescue);
-        let mut message = format!("  {}", commits.unwrap_or(branch));
+        let place = commits.unwrap_or(branch);
         let count = count_noun(rescue.paths.len(), "file");
         let when = ago(clock::now(), rescue.saved_at);
-        message.push_str(&format!(", {count}, saved {when}"));
+        let mut message = format!("  {place}, {count}, saved {when}");
         for operation in &rescue.operations {
             message.push_str(", in progress: ");
             message.push_str(&operation.to_string());

@@ -72,10 +72,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         return Ok(exit);
     }
     let mut text = Text::new();
-    let mut message = format!(": {phrase} `{}`", task.status);
-    if let Some(reason) = task.attention.first().filter(|_| exit == Exit::Ok) {
-        message.push_str(&format!("; it needs you: {reason}"));
-    }
+    let reason = task.attention.first().filter(|_| exit == Exit::Ok);
+    let reason = reason.map_or(String::new(), |it| format!("; it needs you: {it}"));
+    let message = format!(": {phrase} `{}`{reason}", task.status);
     let line = [(Style::Bold, task.id.as_str()), (Style::Plain, &message)];
     text.push_line(&line, 4, output.answer_width());
     output.answer(&text)?;
