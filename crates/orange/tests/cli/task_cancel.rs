@@ -210,6 +210,30 @@ fn saved_work_is_named_when_several_tasks_are_cancelled() {
 }
 
 #[test]
+fn cancel_names_all_saved_work_and_reopen_restores_it() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["fix", "Add a line"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_until_idle(&id);
+    let worktree = stage.worktree(&id);
+    fs::write(worktree.join(".gitignore"), "*.dat\n").unwrap();
+    fs::write(worktree.join("x.dat"), "hidden").unwrap();
+    fs::write(worktree.join("work.txt"), "work").unwrap();
+    let (_, output) = stage.call(&["task", "cancel", "fix", "--wait", "60"]);
+    let output = output.replace("\n      ", " ");
+    let expected = format!(
+        "uncommitted work in 2 files is saved as number 1, and 1 file that git ignored until then \
+         as number 2; restore it with `orange task restore {id} 1 --branch NAME`"
+    );
+    assert!(output.contains(&expected), "{output}");
+    stage.run_ok(&["task", "reopen", "fix", "--wait", "60"]);
+    let worktree = stage.worktree(&id);
+    let status = stage.git_in(&worktree, "status --porcelain").stdout;
+    assert_eq!(status, b"?? .gitignore\n?? work.txt\n");
+    assert!(worktree.join("x.dat").exists());
+}
+
+#[test]
 fn a_worktree_that_lost_its_repository_is_kept_and_named() {
     let stage = Stage::new("default");
     let id = stage.create(&["fix", "Add a line"]);
