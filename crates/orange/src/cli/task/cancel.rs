@@ -55,10 +55,10 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(exit)
 }
 
-/// Says that a cancelled task's uncommitted work was saved, and how to restore it; `None` if no
-/// work was saved.
+/// Says that a task's uncommitted work was saved when its worktree was released, and how to restore
+/// it; `None` if no work was saved, or all of it was restored.
 pub(super) fn saved_work(driver: &Driver, task: &TaskId) -> Option<String> {
-    // The task is cancelled; a failure to read the repository does not change that.
+    // A repository that cannot be read must not prevent the rest of the answer.
     let rescues = driver.workspaces.rescues_of(task, None).unwrap_or_default();
     let latest = RescueInfo::latest(&rescues);
     let (first, others) = latest.split_first()?;

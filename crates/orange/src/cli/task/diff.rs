@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
+use super::cancel::saved_work;
 use crate::cli::request::requests::TaskArg;
-use crate::cli::{Error, Exit, Shape};
+use crate::cli::{Error, Exit, Shape, hint_paragraph};
 use crate::output::{Output, Style, Text};
 
 /// How many digits of a commit id are shown; enough for git to find it.
@@ -78,6 +79,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let text = format!("{task}: nothing has changed since {}", diff.base.short());
         narration.push(Style::Plain, &text);
         narration.end_line();
+        if let Some(saved) = saved_work(&driver, &task) {
+            narration.push_paragraph(&hint_paragraph(&saved, 0), output.narration_width());
+        }
         output.narrate(&narration);
         return Ok(Exit::Ok);
     }
