@@ -79,21 +79,24 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let text = format!("{task}: nothing has changed since {}", diff.base.short());
         narration.push(Style::Plain, &text);
         narration.end_line();
-        if let Some(saved) = saved_work(&driver, &task) {
-            narration.push_paragraph(&hint_paragraph(&saved, 0), output.narration_width());
-        }
         output.narrate(&narration);
-        return Ok(Exit::Ok);
-    }
-    let text = render(&diff, output)?;
-    if output.answer_width().is_some() && !args.no_pager {
+    } else {
+        let text = render(&diff, output)?;
         // Ctrl-C is for the pager; this process exits when the pager does.
-        let _ignored = flag::register(SIGINT, Arc::default());
-        if driver.workspaces.page(&task, &text)? {
-            return Ok(Exit::Ok);
+        let is_paged = output.answer_width().is_some() && !args.no_pager && {
+            let _ignored = flag::register(SIGINT, Arc::default());
+            driver.workspaces.page(&task, &text)?
+        };
+        if !is_paged {
+            output.answer_exactly(&text)?;
         }
     }
-    output.answer_exactly(&text)?;
+    // Work that was saved when the worktree was released is not in the diff.
+    if let Some(saved) = saved_work(&driver, &task) {
+        let mut narration = Text::new();
+        narration.push_paragraph(&hint_paragraph(&saved, 0), output.narration_width());
+        output.narrate(&narration);
+    }
     Ok(Exit::Ok)
 }
 
