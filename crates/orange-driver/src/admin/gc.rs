@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use orange_config::Project;
 use orange_config::clock;
-use orange_effects::git::{Git, ReleaseRequest, ReleaseResult, Worktree};
+use orange_effects::git::{Git, ReleaseRequest, ReleaseResult, SlotRefusal, Worktree};
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use orange_engine::task::RunState;
 use orange_store::{Store, StoreError, TaskDirectory, WorkspaceRecord, WorkspaceState};
@@ -259,7 +259,11 @@ impl Admin {
         let (worktree, task) = match retired_worktree(git, record)? {
             Ok(Some(found)) => found,
             Ok(None) => return Ok(Ok(())),
-            Err(reason) => return Ok(Err(reason)),
+            Err(SlotRefusal::Broken { reason, .. }) => {
+                let hint = self.workspaces.repair_hint(&project.path, &record.path);
+                return Ok(Err(format!("{reason}; {hint}")));
+            }
+            Err(refusal) => return Ok(Err(refusal.to_string())),
         };
         let Some(task) = task else {
             let is_at_rest = worktree.condition()?.is_at_rest();
@@ -363,7 +367,7 @@ pub(super) fn release_retired(
     match retired_worktree(git, record)? {
         Ok(Some((_, Some(task)))) => release(git, project, record, &task),
         Ok(_) => Ok(Ok(())),
-        Err(reason) => Ok(Err(reason)),
+        Err(refusal) => Ok(Err(refusal.to_string())),
     }
 }
 
@@ -375,7 +379,7 @@ type MarkedWorktree<'git> = (Worktree<'git>, Option<TaskId>);
 fn retired_worktree<'git>(
     git: &'git Git,
     record: &WorkspaceRecord,
-) -> Result<Result<Option<MarkedWorktree<'git>>, String>, DriverError> {
+) -> Result<Result<Option<MarkedWorktree<'git>>, SlotRefusal>, DriverError> {
     Ok(match git.existing_workspace(&slot(record))? {
         Ok(Some(worktree)) => {
             let marker = worktree.marker()?;
@@ -383,7 +387,7 @@ fn retired_worktree<'git>(
             Ok(Some((worktree, task)))
         }
         Ok(None) => Ok(None),
-        Err(refusal) => Err(refusal.to_string()),
+        Err(refusal) => Err(refusal),
     })
 }
 

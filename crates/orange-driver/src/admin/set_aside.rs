@@ -41,14 +41,16 @@ impl Admin {
         project: &Project,
         collected: &mut GcReport,
     ) -> Result<(), DriverError> {
+        let confirmed = collected.confirmed;
         let has_open_tasks = !self.project_usage(&project.name)?.open_tasks.is_empty();
         for record in store.workspaces(&project.name)? {
             let set_aside = match &record.state {
                 WorkspaceState::Bound(task) | WorkspaceState::Reserved(task) => {
-                    self.set_aside_of_finished(store, project, task, &record)
+                    self.set_aside_of_finished(store, project, task, &record, confirmed)
                 }
                 WorkspaceState::Retired if !has_open_tasks => {
-                    self.set_aside_worktree(store, project, &record)
+                    let consent = require_consent(project, &record, confirmed);
+                    consent.and_then(|()| self.set_aside_worktree(store, project, &record))
                 }
                 WorkspaceState::Retired | WorkspaceState::Free => continue,
             };
@@ -65,6 +67,7 @@ impl Admin {
         project: &Project,
         id: &TaskId,
         record: &WorkspaceRecord,
+        confirmed: bool,
     ) -> Result<SetAsideWorktree, DriverError> {
         let directory = store.require(id)?.directory;
         let lock = Lock::to_perform(&directory)?;
@@ -82,6 +85,7 @@ impl Admin {
                 task: id.clone(),
             });
         }
+        require_consent(project, record, confirmed)?;
         orange_store::release(store, id, clock::now())?;
         self.set_aside_worktree(store, project, record)
     }
@@ -145,4 +149,26 @@ impl Admin {
         fs::rename(path, &target).map_err(|error| failed(reason(&error)))?;
         Ok(Some(target))
     }
+}
+
+/// The repository may come back, and then its work can be saved. So a worktree that exists is moved
+/// only if the user has confirmed it.
+fn require_consent(
+    project: &Project,
+    record: &WorkspaceRecord,
+    confirmed: bool,
+) -> Result<(), DriverError> {
+    if confirmed || !record.path.exists() {
+        return Ok(());
+    }
+    Err(DriverError::WorkspaceNotRemoved {
+        workspace: record.name.clone(),
+        path: record.path.clone(),
+        reason: format!(
+            "its repository is missing; put it back, or name its new place with `orange project \
+             update {} --path DIRECTORY`, then run `orange workspace gc` again; if it is gone for \
+             good, run `orange workspace gc --yes`, which moves the worktree aside",
+            project.name
+        ),
+    })
 }

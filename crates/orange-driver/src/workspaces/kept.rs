@@ -1,7 +1,8 @@
 //! Worktrees that could not be released without losing work.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use orange_effects::git::GitError;
 use orange_engine::Task;
@@ -84,7 +85,7 @@ impl Workspaces {
         of_task: Option<&TaskId>,
     ) -> Result<Vec<(TaskId, KeptWorktree)>, DriverError> {
         let mut retired = store.workspaces(project)?;
-        retired.retain(|it| it.state == WorkspaceState::Retired && it.path.join(".git").exists());
+        retired.retain(|it| it.state == WorkspaceState::Retired && has_files(&it.path));
         if retired.is_empty() {
             return Ok(Vec::new());
         }
@@ -106,11 +107,10 @@ impl Workspaces {
                 Ok(obstacles) => obstacles.iter().map(ToString::to_string).collect(),
                 // The directory and git's record of it may no longer refer to each other, for
                 // example after the repository was moved.
-                Err(error @ GitError::WorktreeMismatch { .. }) => vec![format!(
-                    "{error}; run `git -C '{}' worktree repair '{}'`, then `orange workspace gc`",
-                    project.path.display(),
-                    record.path.display()
-                )],
+                Err(error @ GitError::WorktreeMismatch { .. }) => {
+                    let hint = self.repair_hint(&project.path, &record.path);
+                    vec![format!("{error}; {hint}")]
+                }
                 Err(error) => vec![error.to_string()],
             };
             let path = record.path;
@@ -118,4 +118,32 @@ impl Workspaces {
         }
         Ok(kept)
     }
+
+    /// How to make a worktree usable whose directory no longer refers to git's record of it.
+    pub(crate) fn repair_hint(&self, repository: &Path, worktree: &Path) -> String {
+        let entry = worktree.join(".git");
+        let is_in_the_way = fs::symlink_metadata(&entry).is_ok_and(|it| !it.is_file());
+        // With the directory as an argument, git repairs it too, but reports an error.
+        let repair = format!(
+            "`git -C '{}' worktree repair`, then `orange workspace gc`",
+            repository.display()
+        );
+        if !is_in_the_way {
+            return format!("run {repair}");
+        }
+        // git repairs only a `.git` that is a file or missing. Another repository may have commits.
+        let folder = self.context.home.set_aside();
+        let name = worktree.file_name().unwrap_or_default().to_string_lossy();
+        format!(
+            "run `mkdir -p '{0}' && mv '{1}' '{0}/{name}.git'` to move the other repository aside, \
+             {repair}",
+            folder.display(),
+            entry.display(),
+        )
+    }
+}
+
+/// Whether a directory exists and has something in it.
+fn has_files(directory: &Path) -> bool {
+    fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some())
 }

@@ -39,6 +39,24 @@ pub struct RescueInfo {
     pub paths: Vec<String>,
     /// Whether it was restored into a worktree.
     pub is_restored: bool,
+    /// The saved work that the same release saved just before it, and that it belongs to.
+    pub earlier: Option<u32>,
+}
+
+impl RescueInfo {
+    /// The latest work that was not restored since: all that its release saved, the oldest first.
+    pub fn latest(rescues: &[Self]) -> Vec<&Self> {
+        let mut latest = Vec::new();
+        let mut next = rescues.iter().rfind(|it| !it.is_restored);
+        while let Some(rescue) = next {
+            latest.push(rescue);
+            let number = rescue.earlier;
+            next = rescues.iter().find(|it| Some(it.number) == number);
+        }
+        latest.reverse();
+        latest.retain(|it| !it.is_restored);
+        latest
+    }
 }
 
 /// Where to restore a rescue.
@@ -62,7 +80,8 @@ impl Workspaces {
     ) -> Result<Vec<RescueInfo>, DriverError> {
         let git = self.repository_with(task, project)?;
         let rescues = git.rescues(task)?;
-        rescues.iter().map(|it| rescue_info(&git, it)).collect()
+        let info = |it| rescue_info(&git, &rescues, it);
+        rescues.iter().map(info).collect()
     }
 
     /// Restores a rescue without overwriting anything; returns the files that it changes. The
@@ -158,8 +177,9 @@ impl Workspaces {
     }
 }
 
-fn rescue_info(git: &Git, rescued: &Rescue) -> Result<RescueInfo, DriverError> {
+fn rescue_info(git: &Git, rescues: &[Rescue], rescued: &Rescue) -> Result<RescueInfo, DriverError> {
     let about = &rescued.about;
+    let is_earlier = |it: &&Rescue| about.earlier.as_ref() == Some(&it.commit);
     Ok(RescueInfo {
         task: about.task.clone(),
         number: rescued.number,
@@ -172,6 +192,7 @@ fn rescue_info(git: &Git, rescued: &Rescue) -> Result<RescueInfo, DriverError> {
         commits: git.commits_on_no_branch(rescued)?,
         paths: texts(&git.rescue_paths(rescued)?),
         is_restored: git.restored_numbers(&about.task)?.contains(&rescued.number),
+        earlier: rescues.iter().find(is_earlier).map(|it| it.number),
     })
 }
 

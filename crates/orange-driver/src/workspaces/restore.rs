@@ -1,4 +1,4 @@
-//! Restores a task's latest rescue into its worktree automatically.
+//! Restores a task's latest rescues into its worktree automatically.
 
 use orange_effects::git::{AcquiredWorkspace, Git, Rescue, RestoreResult};
 use orange_engine::names::TaskId;
@@ -6,8 +6,10 @@ use orange_engine::names::TaskId;
 use crate::failure::Failure;
 
 /// Restores what was unsaved when the task last released a workspace, unless it was restored
-/// before. Overwrites nothing: if the work cannot be restored, it stays in the rescue, and the
+/// before. Overwrites nothing: if the work cannot be restored, it stays in the rescues, and the
 /// result is a notice.
+///
+/// The oldest rescue comes first: it may have the `.gitignore` that hides the files of the next.
 pub(crate) fn restore_latest(
     git: &Git,
     task: &TaskId,
@@ -16,25 +18,29 @@ pub(crate) fn restore_latest(
     let Some(latest) = git.rescues(task).map_err(Failure::temporary)?.pop() else {
         return Ok(None);
     };
-    let restored = git.restored_numbers(task).map_err(Failure::temporary)?;
-    if restored.contains(&latest.number) {
-        return Ok(None);
+    let done = git.restored_numbers(task).map_err(Failure::temporary)?;
+    let mut rescues = git
+        .rescues_of_release(&latest)
+        .map_err(Failure::temporary)?;
+    rescues.retain(|it| !done.contains(&it.number));
+    for (index, rescued) in rescues.iter().enumerate() {
+        let reason = match reason_not_restorable(git, rescued, acquired)? {
+            Some(reason) => reason,
+            None => {
+                let restored = acquired.worktree.restore(rescued);
+                match restored.map_err(Failure::temporary)? {
+                    RestoreResult::Done { .. } => {
+                        git.mark_restored(rescued).map_err(Failure::temporary)?;
+                        continue;
+                    }
+                    RestoreResult::Refused(refusal) => refusal.to_string(),
+                }
+            }
+        };
+        let left = rescues.get(index..).unwrap_or_default();
+        return Ok(Some(not_restored_warning(task, left, &reason)));
     }
-    if let Some(reason) = reason_not_restorable(git, &latest, acquired)? {
-        return Ok(Some(not_restored_warning(task, &latest, &reason)));
-    }
-    let restored = acquired.worktree.restore(&latest);
-    match restored.map_err(Failure::temporary)? {
-        RestoreResult::Done { .. } => {
-            git.mark_restored(&latest).map_err(Failure::temporary)?;
-            Ok(None)
-        }
-        RestoreResult::Refused(refusal) => Ok(Some(not_restored_warning(
-            task,
-            &latest,
-            &refusal.to_string(),
-        ))),
-    }
+    Ok(None)
 }
 
 /// Why a rescue does not fit on top of what is checked out.
@@ -54,10 +60,12 @@ fn reason_not_restorable(
     Ok((!is_based).then(|| String::from("the commit it is based on is not on the branch")))
 }
 
-fn not_restored_warning(task: &TaskId, rescued: &Rescue, reason: &str) -> String {
-    let number = rescued.number;
-    format!(
-        "saved work {number} was not restored: {reason}; it is kept, and `orange task restore \
-         {task} {number}` lists it"
-    )
+fn not_restored_warning(task: &TaskId, left: &[Rescue], reason: &str) -> String {
+    let numbers: Vec<String> = left.iter().map(|it| it.number.to_string()).collect();
+    let command = match &*numbers {
+        [number] => format!("orange task restore {task} {number}"),
+        _ => format!("orange task restore {task}"),
+    };
+    let numbers = numbers.join(" and ");
+    format!("saved work {numbers} was not restored: {reason}; it is kept, and `{command}` lists it")
 }

@@ -203,10 +203,39 @@ fn saved_work_is_named_when_several_tasks_are_cancelled() {
     let saved = format!("orange task restore {one} 1 --branch NAME");
     assert!(text.contains(&saved), "{text}");
     assert_eq!(text.matches("is saved as").count(), 1, "{text}");
+    for command in ["diff", "show", "why"] {
+        let (_, output) = stage.call(&["task", command, "one"]);
+        let output = output.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(output.contains(&saved), "{command}: {output}");
+    }
     let listed = stage.run_ok(&["task", "restore", "one"]);
     assert!(listed.starts_with("1  one, 1 file, saved "), "{listed}");
     let restored = stage.run_ok(&["task", "restore", "one", "1", "--branch", "again"]);
     assert!(restored.contains("1 file, on branch `again`"), "{restored}");
+}
+
+#[test]
+fn cancel_names_all_saved_work_and_reopen_restores_it() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["fix", "Add a line"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_until_idle(&id);
+    let worktree = stage.worktree(&id);
+    fs::write(worktree.join(".gitignore"), "*.dat\n").unwrap();
+    fs::write(worktree.join("x.dat"), "hidden").unwrap();
+    fs::write(worktree.join("work.txt"), "work").unwrap();
+    let (_, output) = stage.call(&["task", "cancel", "fix", "--wait", "60"]);
+    let output = output.replace("\n      ", " ");
+    let expected = format!(
+        "uncommitted work in 2 files is saved as number 1, and 1 file that git ignored until then \
+         as number 2; restore it with `orange task restore {id} 1 --branch NAME`"
+    );
+    assert!(output.contains(&expected), "{output}");
+    stage.run_ok(&["task", "reopen", "fix", "--wait", "60"]);
+    let worktree = stage.worktree(&id);
+    let status = stage.git_in(&worktree, "status --porcelain").stdout;
+    assert_eq!(status, b"?? .gitignore\n?? work.txt\n");
+    assert!(worktree.join("x.dat").exists());
 }
 
 #[test]
@@ -232,14 +261,69 @@ fn a_worktree_that_lost_its_repository_is_kept_and_named() {
         &["attention", "--json"],
     ] {
         let (_, output) = stage.call(words);
-        let repair = format!("worktree repair '{place}'");
-        assert!(output.contains(&repair), "{output}");
+        let repair = "/repo' worktree repair`, then `orange workspace gc`";
+        assert!(
+            output.contains(&place) && output.contains(repair),
+            "{output}"
+        );
     }
     fs::write(worktree.join(".git"), link).unwrap();
     stage.run_ok(&["workspace", "gc"]);
     let (_, shown) = stage.json(&["task", "restore", id.as_str(), "--json"]);
     assert_eq!(shown["rescues"].as_array().unwrap().len(), 1, "{shown}");
     assert_eq!(shown["kept_worktrees"].as_array().unwrap().len(), 0);
+}
+
+/// The commands that a message names in backticks, apart from those of orange.
+fn advised_commands(message: &str) -> Vec<&str> {
+    let is_command = |it: &&str| it.starts_with("mkdir -p") || it.starts_with("git -C");
+    message.split('`').filter(is_command).collect()
+}
+
+#[test]
+fn the_advice_about_a_worktree_without_its_git_file_saves_the_work() {
+    for is_repository in [false, true] {
+        let stage = Stage::new("default");
+        let id = stage.create(&["fix", "Add a line"]);
+        stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+        stage.wait_until_idle(&id);
+        let worktree = stage.worktree(&id);
+        fs::write(worktree.join("draft"), "only here").unwrap();
+        fs::remove_file(worktree.join(".git")).unwrap();
+        if is_repository {
+            stage.git_in(&worktree, "init -q");
+        }
+        let place = worktree.display().to_string();
+        for words in [
+            &["task", "cancel", "fix", "--yes", "--wait", "60"][..],
+            &["task", "show", id.as_str()],
+            &["task", "restore", id.as_str()],
+            &["attention"],
+            &["workspace", "gc"],
+        ] {
+            let (_, output) = stage.call(words);
+            assert!(output.contains(&place), "{words:?}: {output}");
+        }
+        let (_, gc) = stage.json(&["workspace", "gc", "--json"]);
+        let in_gc = gc["unusable_workspaces"][0]["reason"].as_str().unwrap();
+        let (_, shown) = stage.json(&["task", "show", id.as_str(), "--json"]);
+        let reason = shown["kept_worktrees"][0]["reasons"][0].as_str().unwrap();
+        let commands = advised_commands(reason);
+        assert_eq!(commands, advised_commands(in_gc), "{in_gc}");
+        assert_eq!(commands.len(), 1 + usize::from(is_repository), "{reason}");
+        for command in commands {
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-c", command]).env_clear();
+            let output = shell.envs(stage.environment.variables()).output().unwrap();
+            assert!(output.status.success(), "{command}: {output:?}");
+        }
+        stage.run_ok(&["workspace", "gc"]);
+        let (_, listed) = stage.json(&["task", "restore", id.as_str(), "--json"]);
+        assert_eq!(listed["rescues"][0]["paths"][0], "draft", "{listed}");
+        assert_eq!(listed["kept_worktrees"].as_array().unwrap().len(), 0);
+        let moved = stage.home().set_aside().join("app--1.git");
+        assert_eq!(moved.is_dir(), is_repository);
+    }
 }
 
 #[test]

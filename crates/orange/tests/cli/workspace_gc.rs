@@ -52,7 +52,12 @@ fn gc_sets_the_worktree_of_a_finished_task_aside_when_its_repository_is_gone() {
     let (code, output) = stage.call(&["project", "remove", "app"]);
     assert_eq!(code, 3, "{output}");
     assert!(output.contains("orange workspace gc"), "{output}");
-    let (code, answer) = stage.json(&["workspace", "gc", "--json"]);
+    // The repository may come back, so the worktree is moved only on request.
+    let (code, output) = stage.call(&["workspace", "gc"]);
+    assert_eq!(code, 6, "{output}");
+    assert!(worktree.join("unsaved.txt").exists());
+    assert!(output.contains("orange workspace gc --yes"), "{output}");
+    let (code, answer) = stage.json(&["workspace", "gc", "--yes", "--json"]);
     assert_eq!(code, 0, "{answer}");
     let set_aside = &answer["set_aside_worktrees"][0];
     assert_eq!(set_aside["workspace"], "app--1");
@@ -69,6 +74,33 @@ fn gc_sets_the_worktree_of_a_finished_task_aside_when_its_repository_is_gone() {
     stage.run_ok(&["project", "remove", "app"]);
     let (code, answer) = stage.json(&["doctor", "--json"]);
     assert_eq!(code, 0, "{answer}");
+}
+
+#[test]
+fn gc_leaves_a_worktree_until_its_repository_is_back_and_then_saves_its_work() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "echo mine > unsaved.txt");
+    let id = stage.create(&["fix", "Fix it"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let (repo, away) = (stage.path("repo"), stage.path("away"));
+    fs::rename(&repo, &away).unwrap();
+    fs::create_dir(&repo).unwrap();
+    let (code, output) = stage.call(&["task", "cancel", "fix", "--yes", "--wait", "60"]);
+    assert_eq!(code, 6, "{output}");
+    let (code, output) = stage.call(&["workspace", "gc"]);
+    assert_eq!(code, 6, "{output}");
+    let output = output.replace("\n    ", " ");
+    assert!(output.contains("its repository is missing"), "{output}");
+    fs::remove_dir(&repo).unwrap();
+    fs::rename(&away, &repo).unwrap();
+    stage.run_ok(&["workspace", "gc"]);
+    stage.wait_until_idle(&id);
+    let listed = stage.run_ok(&["task", "restore", "fix"]);
+    assert!(listed.starts_with("1  fix, 1 file, saved "), "{listed}");
+    stage.run_ok(&["task", "reopen", "fix", "--wait", "60"]);
+    let unsaved = stage.worktree(&id).join("unsaved.txt");
+    assert_eq!(fs::read_to_string(unsaved).unwrap(), "mine\n");
 }
 
 #[test]

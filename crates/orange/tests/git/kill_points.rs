@@ -43,7 +43,7 @@ fn perform(repo: &RepoFixture, what: &str, program: PathBuf) {
     let task = TaskId::new("t1");
     match what {
         "acquire" => drop(repo.acquire(&git, "t1", "fix")),
-        "release" => drop(repo.release(&git, "t1")),
+        "release" | "release_hidden" => drop(repo.release(&git, "t1")),
         "restore" => {
             let rescued = git.require_rescue(&task, 1).unwrap();
             let worktree = git.worktree(&repo.slot()).unwrap();
@@ -123,6 +123,15 @@ fn dirty(repo: &RepoFixture) -> (Files, String) {
     (files(&at), status(repo))
 }
 
+/// Uncommitted work with a `.gitignore` that hides other files: a release saves twice.
+fn dirty_with_hidden(repo: &RepoFixture) -> (Files, String) {
+    let at = repo.slot();
+    fs::write(at.join(".gitignore"), "*.log\ncache/\n.env\nbuild/\n").unwrap();
+    fs::create_dir(at.join("build")).unwrap();
+    fs::write(at.join("build/out"), "hidden\n").unwrap();
+    dirty(repo)
+}
+
 fn status(repo: &RepoFixture) -> String {
     repo.git(
         &repo.slot(),
@@ -167,6 +176,26 @@ fn repeat(repo: &RepoFixture, what: &str, before: &Files, status_before: &str, b
             let marker = git.worktree(&repo.slot()).unwrap().marker().unwrap();
             assert_eq!(marker.unwrap().phase, Phase::Idle);
         }
+        "release_hidden" => {
+            let released = repo.release(&git, "t1");
+            assert!(
+                matches!(released, ReleaseResult::Free { .. }),
+                "{released:?}"
+            );
+            assert_eq!(status(repo), "");
+            assert!(!repo.slot().join("build").exists());
+            let latest = git.rescues(&task).unwrap().pop().unwrap();
+            let worktree = repo.acquire(&git, "t1", "fix").worktree;
+            for rescued in git.rescues_of_release(&latest).unwrap() {
+                let restored = worktree.restore(&rescued).unwrap();
+                assert!(
+                    matches!(restored, RestoreResult::Done { .. }),
+                    "{restored:?}"
+                );
+            }
+            assert_eq!(files(&repo.slot()), *before);
+            assert_eq!(status(repo), status_before);
+        }
         "restore" => {
             let worktree = git.worktree(&repo.slot()).unwrap();
             let restored = worktree
@@ -198,7 +227,10 @@ fn stage(what: &str) -> (RepoFixture, Files, String, String) {
     if what != "acquire" {
         let git = repo.open();
         repo.acquire(&git, "t1", "fix");
-        (before, status_before) = dirty(&repo);
+        (before, status_before) = match what {
+            "release_hidden" => dirty_with_hidden(&repo),
+            _ => dirty(&repo),
+        };
         if what == "restore" {
             repo.release(&git, "t1");
             repo.acquire(&git, "t1", "fix");
@@ -235,7 +267,7 @@ fn every_call(what: &str, shard: usize) {
 #[cfg(target_os = "linux")]
 #[test]
 fn at_any_instant() {
-    for what in ["acquire", "release", "restore"] {
+    for what in ["acquire", "release", "release_hidden", "restore"] {
         let (repo, before, status_before, branches) = stage(what);
         for instant in 0..8 {
             repo.wrapper("deadly", "exec $real \"$@\"");
@@ -287,6 +319,7 @@ shards! {
     release_0 "release" 0
     release_1 "release" 1
     release_2 "release" 2
+    release_hidden_0 "release_hidden" 0
     restore_0 "restore" 0
     restore_1 "restore" 1
     restore_2 "restore" 2

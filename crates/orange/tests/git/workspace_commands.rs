@@ -471,6 +471,62 @@ fn lesson_7_a_restored_rescue_does_not_undo_newer_work() {
 }
 
 #[test]
+fn all_work_of_a_release_is_restored_although_a_gitignore_hid_a_part() {
+    let fixture = HomeFixture::new(1);
+    let id = fixture.create_with_workspace();
+    let slot = fixture.repo.slot();
+    fs::write(slot.join(".gitignore"), "node_modules/\n").unwrap();
+    fs::create_dir(slot.join("node_modules")).unwrap();
+    fs::write(slot.join("node_modules/j.js"), "hidden\n").unwrap();
+    fs::write(slot.join("work.txt"), "hours of work\n").unwrap();
+    let status = || fixture.repo.git(&slot, &["status", "--porcelain"]);
+    let before = status();
+    assert_eq!(before, " M .gitignore\n?? work.txt\n");
+    // The second time, the same is not saved again.
+    for _time in 0..2 {
+        fixture.move_to(&id, "open");
+        assert!(!slot.join("node_modules").exists());
+        let kept = fixture.driver().workspaces.rescues_of(&id, None).unwrap();
+        let links: Vec<_> = kept.iter().map(|it| (it.number, it.earlier)).collect();
+        assert_eq!(links, [(1, None), (2, Some(1))]);
+        assert_eq!(kept[0].paths, [".gitignore", "work.txt"]);
+        assert_eq!(kept[1].paths, ["node_modules/j.js"]);
+        assert_eq!(kept[1].branch, kept[0].branch);
+        let (_, listed) = fixture.call(&["task", "restore", id.as_str()]);
+        assert!(listed.contains(", belongs to 1"), "{listed}");
+        fixture.move_to(&id, "held");
+        assert_eq!(fixture.task(&id).attention, [] as [&str; 0]);
+        assert_eq!(status(), before);
+        assert_eq!(fs::read(slot.join("work.txt")).unwrap(), b"hours of work\n");
+        assert!(slot.join("node_modules/j.js").exists());
+    }
+}
+
+#[test]
+fn a_release_that_saved_twice_is_restored_as_a_whole_or_reported() {
+    let fixture = HomeFixture::new(1);
+    let id = fixture.create_with_workspace();
+    let slot = fixture.repo.slot();
+    fs::write(slot.join(".gitignore"), "node_modules/\n").unwrap();
+    fs::create_dir(slot.join("node_modules")).unwrap();
+    fs::write(slot.join("node_modules/j.js"), "hidden\n").unwrap();
+    fixture.move_to(&id, "open");
+    let branch = fixture.task(&id).branch;
+    let app = fixture.repo.app();
+    fixture.repo.git(&app, &["switch", "-q", branch.as_str()]);
+    fixture.repo.commit(&app, ".gitignore", "other\n");
+    fixture.repo.git(&app, &["switch", "-q", "main"]);
+    fixture.move_to(&id, "held");
+    assert!(!slot.join("node_modules").exists());
+    let attention = fixture.task(&id).attention;
+    let expected = format!(
+        "saved work 1 and 2 was not restored: 1 of its files have changed since it was saved \
+         (`.gitignore`); it is kept, and `orange task restore {id}` lists it"
+    );
+    assert_eq!(attention, [expected]);
+}
+
+#[test]
 fn rescues_are_listed_shown_and_restored_by_the_program() {
     let fixture = HomeFixture::new(1);
     let id = fixture.create_with_workspace();

@@ -123,8 +123,9 @@ impl Worktree<'_> {
                 return Ok(ReleaseResult::Retired { obstacles, rescues });
             };
             let head = status.head.clone();
+            let earlier = self.release_rescue(marker)?;
             if !self.is_saved(&status, marker)?
-                && let Some(rescued) = self.rescue_from(release.task, status)?
+                && let Some(rescued) = self.rescue_from(release.task, status, earlier.as_ref())?
             {
                 let phase = Phase::Releasing {
                     task: release.task.clone(),
@@ -152,22 +153,27 @@ impl Worktree<'_> {
     fn saved_so_far(&self, marker: &Marker) -> Result<SavedContents, GitError> {
         let git = self.git();
         match &marker.phase {
-            Phase::Releasing { task, rescue } => {
-                let known = git.rescues(task)?.into_iter();
-                let mut known = known.filter(|rescued| rescued.commit == *rescue);
-                match known.next() {
-                    Some(rescued) => {
-                        let content = git.content(&rescued)?;
-                        Ok(SavedContents::default().and_rescue(&rescued, &content))
-                    }
-                    None => Ok(SavedContents::default()),
+            Phase::Releasing { .. } => match self.release_rescue(marker)? {
+                Some(rescued) => {
+                    let content = git.content(&rescued)?;
+                    Ok(SavedContents::default().and_rescue(&rescued, &content))
                 }
-            }
+                None => Ok(SavedContents::default()),
+            },
             Phase::Acquiring { from, to, .. } => SavedContents::default()
                 .and_commit(git, from)?
                 .and_commit(git, to),
             Phase::Idle | Phase::Bound { .. } => Ok(SavedContents::default()),
         }
+    }
+
+    /// The newest rescue of a release that has begun.
+    fn release_rescue(&self, marker: &Marker) -> Result<Option<Rescue>, GitError> {
+        let Phase::Releasing { task, rescue } = &marker.phase else {
+            return Ok(None);
+        };
+        let mut known = self.git().rescues(task)?.into_iter();
+        Ok(known.find(|rescued| rescued.commit == *rescue))
     }
 
     /// Whether an earlier attempt has saved everything that is unsaved now.

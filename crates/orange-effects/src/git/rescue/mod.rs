@@ -37,14 +37,16 @@ impl Worktree<'_> {
     /// twice. Ignored files are not saved, and nested repositories cannot be: a caller that removes
     /// anything must check [`Worktree::condition`] first, as [`super::Git::release`] does.
     pub fn rescue(&self, task: &TaskId) -> Result<Option<Rescue>, GitError> {
-        self.rescue_from(task, self.status()?)
+        self.rescue_from(task, self.status()?, None)
     }
 
-    /// Like [`Worktree::rescue`], starting from a status that was just read.
+    /// Like [`Worktree::rescue`], starting from a status that was just read. `earlier` is what the
+    /// same release has saved before.
     pub(super) fn rescue_from(
         &self,
         task: &TaskId,
         mut status: WorktreeStatus,
+        earlier: Option<&Rescue>,
     ) -> Result<Option<Rescue>, GitError> {
         task_part(task)?;
         for _round in 0..ROUNDS {
@@ -67,9 +69,12 @@ impl Worktree<'_> {
                     .head
                     .branch()
                     .cloned()
-                    .or_else(|| Operation::branch_in(self.directory())),
+                    .or_else(|| Operation::branch_in(self.directory()))
+                    // The release has already detached HEAD.
+                    .or_else(|| earlier?.about.branch.clone()),
                 head: status.head.commit().cloned(),
                 operations: status.operations.clone(),
+                earlier: earlier.map(|it| it.commit.clone()),
             };
             let (commit, parents) = self.commit_of(&status, &found, &about)?;
             let second_status = self.status()?;

@@ -36,6 +36,9 @@ pub struct RescueOrigin {
     pub head: Option<CommitId>,
     /// The operations in progress.
     pub operations: Vec<Operation>,
+    /// The rescue that the same release saved before this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<CommitId>,
 }
 
 /// Rescued work.
@@ -168,6 +171,13 @@ impl Git {
         })
     }
 
+    /// All rescues that the release of a rescue has saved up to it, the oldest first. A release
+    /// saves more than once if the files that it removes hid others, as a `.gitignore` does.
+    pub fn rescues_of_release(&self, rescued: &Rescue) -> Result<Vec<Rescue>, GitError> {
+        let known = self.rescues(&rescued.about.task)?;
+        Ok(release_of(&known, rescued))
+    }
+
     /// The paths that a rescue changes, compared with the commit it is based on.
     pub fn rescue_paths(&self, rescued: &Rescue) -> Result<Vec<PathBuf>, GitError> {
         Ok(self.content(rescued)?.paths().into_iter().collect())
@@ -226,17 +236,18 @@ impl Git {
         Ok(found)
     }
 
-    /// Creates the ref of a rescue. If the task's newest rescue is the same, returns that one
-    /// instead and marks it as not restored, because its work is about to leave the worktree again.
+    /// Creates the ref of a rescue. If the newest release of the task has saved the same, returns
+    /// that rescue instead and marks it as not restored, because its work is about to leave the
+    /// worktree again.
     pub(crate) fn create_rescue_ref(&self, mut rescued: Rescue) -> Result<Rescue, GitError> {
         let known = self.rescues(&rescued.about.task)?;
         let mut number = known.iter().map(|it| it.number).max().unwrap_or(0) + 1;
-        if let Some(newest) = known.last()
-            && newest.about == rescued.about
-            && self.is_same_rescue(newest, &rescued)?
-        {
-            self.mark_unrestored(newest)?;
-            return Ok(newest.clone());
+        let newest = known.last().map(|newest| release_of(&known, newest));
+        for newest in newest.unwrap_or_default() {
+            if newest.about == rescued.about && self.is_same_rescue(&newest, &rescued)? {
+                self.mark_unrestored(&newest)?;
+                return Ok(newest);
+            }
         }
         let nothing = self.null_id();
         for _try in 0..TRIES {
@@ -294,6 +305,20 @@ impl Git {
         })
     }
 
+    /// Everything in a rescue, as it is restored.
+    ///
+    /// If a release was interrupted while it removed files that it had saved, its next rescue lacks
+    /// them. They were not deleted, so they are taken from the earlier rescue.
+    pub(crate) fn content_to_restore(&self, rescued: &Rescue) -> Result<Content, GitError> {
+        let mut content = self.content(rescued)?;
+        for earlier in self.rescues_of_release(rescued)?.iter().rev().skip(1) {
+            for (path, entry) in self.content(earlier)?.work {
+                content.work.entry(path).or_insert(entry);
+            }
+        }
+        Ok(content)
+    }
+
     /// The stages of unresolved paths in a commit of the state.
     fn unmerged_in(&self, state: &str) -> Result<BTreeSet<(PathBuf, u8, Entry)>, GitError> {
         let mut found = BTreeSet::new();
@@ -310,4 +335,16 @@ impl Git {
         }
         Ok(found)
     }
+}
+
+/// The rescues that the release of one of them has saved up to it, the oldest first.
+fn release_of(known: &[Rescue], rescued: &Rescue) -> Vec<Rescue> {
+    let mut found = vec![rescued.clone()];
+    let mut earlier = rescued.about.earlier.as_ref();
+    while let Some(rescued) = earlier.and_then(|id| known.iter().find(|it| it.commit == *id)) {
+        found.push(rescued.clone());
+        earlier = rescued.about.earlier.as_ref();
+    }
+    found.reverse();
+    found
 }

@@ -75,7 +75,7 @@ impl Worktree<'_> {
     pub fn restore(&self, rescued: &Rescue) -> Result<RestoreResult, GitError> {
         let git = self.git();
         self.require_unlocked()?;
-        let content = git.content(rescued)?;
+        let content = git.content_to_restore(rescued)?;
         let saved = SavedContents::default().and_rescue(rescued, &content);
         self.restore_held(|| Ok(SavedContents::default().and_rescue(rescued, &content)))?;
         git.remove_unfinished_restore(&self.place()?, self.path(), &content.work)?;

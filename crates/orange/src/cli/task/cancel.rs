@@ -1,7 +1,7 @@
 //! `orange task cancel`.
 
 use orange_config::Environment;
-use orange_driver::{Answer, Driver};
+use orange_driver::{Answer, Driver, RescueInfo};
 use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
@@ -55,25 +55,33 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(exit)
 }
 
-/// Says that a cancelled task's uncommitted work was saved, and how to restore it; `None` if no
-/// work was saved.
+/// Says that a task's uncommitted work was saved when its worktree was released, and how to restore
+/// it; `None` if no work was saved, or all of it was restored.
 pub(super) fn saved_work(driver: &Driver, task: &TaskId) -> Option<String> {
-    // The task is cancelled; a failure to read the repository does not change that.
+    // A repository that cannot be read must not prevent the rest of the answer.
     let rescues = driver.workspaces.rescues_of(task, None).unwrap_or_default();
-    let last = rescues.iter().rfind(|it| !it.is_restored)?;
-    let number = last.number;
-    let files = count_noun(last.paths.len(), "file");
+    let latest = RescueInfo::latest(&rescues);
+    let (first, others) = latest.split_first()?;
+    let number = first.number;
+    let files = count_noun(first.paths.len(), "file");
     let files = format!("uncommitted work in {files}");
-    let saved = match commits_on_no_branch(last) {
+    let saved = match commits_on_no_branch(first) {
         None => format!("{files} is"),
-        Some(commits) if !last.paths.is_empty() => format!("{commits} and {files} are"),
-        Some(commit) if last.commits.len() == 1 => format!("{commit} is"),
+        Some(commits) if !first.paths.is_empty() => format!("{commits} and {files} are"),
+        Some(commit) if first.commits.len() == 1 => format!("{commit} is"),
         Some(commits) => format!("{commits} are"),
     };
+    let also: String = others.iter().map(|it| also_saved(it)).collect();
     Some(format!(
-        "{saved} saved as number {number}; restore it with `orange task restore {task} {number} \
-         --branch NAME`"
+        "{saved} saved as number {number}{also}; restore it with `orange task restore {task} \
+         {number} --branch NAME`"
     ))
+}
+
+/// Names what the same release saved after it had removed the `.gitignore` with the rest.
+fn also_saved(rescue: &RescueInfo) -> String {
+    let (files, number) = (count_noun(rescue.paths.len(), "file"), rescue.number);
+    format!(", and {files} that git ignored until then as number {number}")
 }
 
 /// Asks once for all of the tasks, then cancels each.

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
+use super::cancel::saved_work;
 use crate::cli::request::requests::TaskArg;
-use crate::cli::{Error, Exit, Shape};
+use crate::cli::{Error, Exit, Shape, hint_paragraph};
 use crate::output::{Output, Style, Text};
 
 /// How many digits of a commit id are shown; enough for git to find it.
@@ -79,17 +80,23 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         narration.push(Style::Plain, &text);
         narration.end_line();
         output.narrate(&narration);
-        return Ok(Exit::Ok);
-    }
-    let text = render(&diff, output)?;
-    if output.answer_width().is_some() && !args.no_pager {
+    } else {
+        let text = render(&diff, output)?;
         // Ctrl-C is for the pager; this process exits when the pager does.
-        let _ignored = flag::register(SIGINT, Arc::default());
-        if driver.workspaces.page(&task, &text)? {
-            return Ok(Exit::Ok);
+        let is_paged = output.answer_width().is_some() && !args.no_pager && {
+            let _ignored = flag::register(SIGINT, Arc::default());
+            driver.workspaces.page(&task, &text)?
+        };
+        if !is_paged {
+            output.answer_exactly(&text)?;
         }
     }
-    output.answer_exactly(&text)?;
+    // Work that was saved when the worktree was released is not in the diff.
+    if let Some(saved) = saved_work(&driver, &task) {
+        let mut narration = Text::new();
+        narration.push_paragraph(&hint_paragraph(&saved, 0), output.narration_width());
+        output.narrate(&narration);
+    }
     Ok(Exit::Ok)
 }
 

@@ -151,6 +151,9 @@ fn text(rescues: &[RescueInfo], with_files: bool, width: Option<usize>) -> Text 
             message.push_str(", in progress: ");
             message.push_str(&operation.to_string());
         }
+        if let Some(earlier) = rescue.earlier {
+            message.push_str(&format!(", belongs to {earlier}"));
+        }
         if rescue.is_restored {
             message.push_str(", restored");
         }

@@ -14,6 +14,7 @@ use orange_engine::usage::Usage;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::cancel::saved_work;
 use crate::cli::answer::results::result_lines;
 use crate::cli::answer::words::{
     ActivityBody, WaitBody, activity_bodies, activity_text, ago, pull_request_text,
@@ -72,7 +73,13 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         SHAPE.print(&body(&details, &results, &usage, why.as_ref())?, output)?;
     } else {
         let width = output.answer_width();
-        output.answer(&text(&details, &results, &usage, why.as_ref(), width))?;
+        let mut text = text(&details, &results, &usage, why.as_ref(), width);
+        if let Some(saved) = saved_work(&driver, &task) {
+            let name = format!("{:<12}", "saved");
+            let parts = [(Style::Bold, name.as_str()), (Style::Plain, &*saved)];
+            text.push_line(&parts, name.len(), width);
+        }
+        output.answer(&text)?;
     }
     Ok(Exit::Ok)
 }

@@ -16,6 +16,7 @@ use orange_engine::wording::actor;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::cancel::saved_work;
 use crate::cli::answer::words::{
     ActivityBody, WaitBody, activity_bodies, activity_text, undelivered_reason, wait_bodies,
 };
@@ -90,7 +91,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         SHAPE.print(&body(&details, why.as_ref(), &outlook)?, output)?;
     } else {
         let width = output.answer_width();
-        output.answer(&text(&details, why.as_ref(), &outlook, width))?;
+        let mut text = text(&details, why.as_ref(), &outlook, width);
+        if let Some(saved) = saved_work(&driver, &task) {
+            text.push_line(&[(Style::Plain, &saved)], 4, width);
+        }
+        output.answer(&text)?;
     }
     Ok(Exit::Ok)
 }

@@ -18,10 +18,10 @@ const MAX_SHOWN_PATHS: usize = 10;
 /// Clean up the pool of workspaces.
 ///
 /// Retries failed releases, and takes retired workspaces back into the pool once you have cleaned
-/// them up. If a repository is gone, moves the worktrees of its finished tasks aside. Then lists ignored files in idle workspaces, and saved work of finished tasks that the
+/// them up. Then lists ignored files in idle workspaces, and saved work of finished tasks that the
 /// default branch contains byte for byte. If you confirm, the ignored files are moved aside and
-/// that saved work is deleted. Nothing else is deleted, and worktrees that orange did not create
-/// are not touched.
+/// that saved work is deleted; if a repository is gone, the worktrees of its finished tasks are
+/// moved aside. Nothing else is deleted, and worktrees that orange did not create are not touched.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Clean up only the workspaces of this project.
@@ -82,11 +82,17 @@ fn question(report: &GcReport) -> String {
         "delete {} of saved work, which the default branch contains byte for byte",
         count_noun(rescues, "set")
     );
-    match (ignored, rescues) {
+    let question = match (ignored, rescues) {
         (_, 0) => format!("{moved}?"),
         (0, _) => format!("D{}?", deleted.trim_start_matches('d')),
         _ => format!("{moved}, and {deleted}?"),
+    };
+    if report.problems.is_empty() {
+        return question;
     }
+    format!(
+        "{question} The worktrees of finished tasks whose repository is gone are moved aside, too."
+    )
 }
 
 /// Any problem makes the command fail, even if other work succeeded.

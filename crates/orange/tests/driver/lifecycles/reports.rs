@@ -144,6 +144,15 @@ fn done_means_committed() {
     for text in &shown(&stage, &id)[..4] {
         assert!(flat(text).contains(why), "{text}");
     }
+    // The file is saved, and every view of the task says how to restore it.
+    let saved = format!(
+        "uncommitted work in 1 file is saved as number 1; restore it with `orange task restore \
+         {id} 1 --branch NAME`"
+    );
+    for command in ["diff", "show", "why"] {
+        let (_, text) = stage.call(&["task", command, id.as_str()]);
+        assert!(flat(&text).contains(&saved), "{command}: {text}");
+    }
     let id = after_run(&stage, 2, done);
     assert_eq!(stage.task(&id).status.as_str(), "needs_review");
     let why = "the branch has no commit of its own";
