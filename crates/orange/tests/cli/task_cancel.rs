@@ -25,6 +25,20 @@ fn cancel_asks_for_confirmation_at_a_terminal() {
 }
 
 #[test]
+fn an_agent_at_its_terminal_is_refused_without_a_question() {
+    let stage = Stage::new("default");
+    stage.script(
+        "worker-1",
+        "orange task cancel; echo $? > \"$SCRIPTS/code\"",
+    );
+    stage.create(&["fix", "Add a line"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let code = fs::read_to_string(stage.path("scripts/code")).unwrap();
+    assert_eq!(code, "3\n");
+}
+
+#[test]
 fn a_refusal_in_a_worktree_says_where_to_run_the_command() {
     let stage = Stage::new("default");
     let id = stage.create(&["fix", "Add a line"]);

@@ -317,10 +317,12 @@ fn ignored_files_are_never_overwritten() {
     repo.release(&git, "t1");
     for _twice in 0..2 {
         let refusal = repo.refusal(&git, "t2", "tracks-it");
-        let AcquireRefusal::IgnoredFilesInTheWay(words) = &refusal else {
+        let AcquireRefusal::IgnoredFilesInTheWay { worktree, message } = &refusal else {
             panic!("{refusal:?}");
         };
-        assert!(words.contains("x.log"), "{words}");
+        assert!(message.contains("x.log"), "{message}");
+        assert!(!message.contains('\n'), "{message}");
+        assert_eq!(*worktree, repo.slot().canonicalize().unwrap());
         assert_eq!(fs::read(repo.slot().join("x.log")).unwrap(), b"precious\n");
     }
     repo.acquire(&git, "t3", "fix");

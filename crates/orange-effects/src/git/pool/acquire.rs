@@ -336,7 +336,11 @@ impl<'a> Worktree<'a> {
                     .refusal()?
                 {
                     self.set_phase(marker, Phase::Idle)?;
-                    return Ok(Err(AcquireRefusal::IgnoredFilesInTheWay(words)));
+                    let words: Vec<&str> = words.split_whitespace().collect();
+                    return Ok(Err(AcquireRefusal::IgnoredFilesInTheWay {
+                        worktree: self.path().to_owned(),
+                        message: words.join(" "),
+                    }));
                 }
                 // A switch does not rewrite files that differ only by their attributes; they are
                 // written again here. Files that differ otherwise were ignored before, or have just

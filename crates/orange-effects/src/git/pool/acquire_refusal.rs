@@ -34,8 +34,12 @@ pub enum AcquireRefusal {
         /// The operations in progress.
         operations: Vec<Operation>,
     },
-    /// git refuses to check the branch out because ignored files are in the way; holds its message.
-    IgnoredFilesInTheWay(String),
+    /// git refuses to check the branch out because ignored files are in the way.
+    IgnoredFilesInTheWay {
+        worktree: PathBuf,
+        /// git's message, on one line.
+        message: String,
+    },
     /// An earlier attempt began to release the workspace, and completing the release failed.
     NotReleased(Box<ReleaseResult>),
 }
@@ -83,7 +87,11 @@ impl AcquireRefusal {
                 "save what is in it, then clean it and detach HEAD ({} paths differ)",
                 paths.len()
             ),
-            Self::IgnoredFilesInTheWay(message) => format!("move these files away: {message}"),
+            Self::IgnoredFilesInTheWay { worktree, message } => format!(
+                "ignored files in the free worktree `{}` are in the way: run `orange workspace gc \
+                 --yes`, which moves them aside, or move them yourself ({message})",
+                worktree.display()
+            ),
             Self::NotReleased(_) => "check what blocks its release".to_owned(),
         }
     }

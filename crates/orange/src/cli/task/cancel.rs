@@ -33,8 +33,10 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     if !target.yes {
         let driver = driver(environment)?;
         let task = driver.callers.resolve_task(target.task.as_deref())?;
+        // An agent cannot answer the question, and may not cancel anyway.
+        let is_agent = driver.callers.identify_for(&task)?.role.is_agent();
         let question = question(&driver, &task)?;
-        if ask_consent(&question, output)? == Consent::Denied {
+        if !is_agent && ask_consent(&question, output)? == Consent::Denied {
             return Err(Error::denied("cancel", &task));
         }
     }
