@@ -24,17 +24,16 @@ pub(crate) fn restore_latest(
         .map_err(Failure::temporary)?;
     rescues.retain(|it| !done.contains(&it.number));
     for (index, rescued) in rescues.iter().enumerate() {
-        let reason = match reason_not_restorable(git, rescued, acquired)? {
-            Some(reason) => reason,
-            None => {
-                let restored = acquired.worktree.restore(rescued);
-                match restored.map_err(Failure::temporary)? {
-                    RestoreResult::Done { .. } => {
-                        git.mark_restored(rescued).map_err(Failure::temporary)?;
-                        continue;
-                    }
-                    RestoreResult::Refused(refusal) => refusal.to_string(),
+        let reason = if let Some(reason) = reason_not_restorable(git, rescued, acquired)? {
+            reason
+        } else {
+            let restored = acquired.worktree.restore(rescued);
+            match restored.map_err(Failure::temporary)? {
+                RestoreResult::Done { .. } => {
+                    git.mark_restored(rescued).map_err(Failure::temporary)?;
+                    continue;
                 }
+                RestoreResult::Refused(refusal) => refusal.to_string(),
             }
         };
         let left = rescues.get(index..).unwrap_or_default();

@@ -152,7 +152,8 @@ fn text(rescues: &[RescueInfo], with_files: bool, width: Option<usize>) -> Text 
             message.push_str(&operation.to_string());
         }
         if let Some(earlier) = rescue.earlier {
-            message.push_str(&format!(", belongs to {earlier}"));
+            message.push_str(", belongs to ");
+            message.push_str(&earlier.to_string());
         }
         if rescue.is_restored {
             message.push_str(", restored");
