@@ -42,22 +42,35 @@ fn begins_with(path: &Path, mark: &str) -> io::Result<bool> {
 
 /// Creates the file; fails if another process was faster.
 fn create(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(text.as_bytes())
+    let temporary = write_beside(path, text)?;
+    let linked = fs::hard_link(&temporary, path);
+    fs::remove_file(&temporary)?;
+    linked
 }
 
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let mode = fs::metadata(path)?.permissions();
+    let temporary = write_beside(path, text)?;
+    let moved = fs::set_permissions(&temporary, mode).and_then(|()| fs::rename(&temporary, path));
+    if moved.is_err() {
+        fs::remove_file(&temporary)?;
+    }
+    moved
+}
+
+/// Writes a new file beside the path; returns its own path. A file that is already there is not
+/// ours.
+fn write_beside(path: &Path, text: &str) -> io::Result<PathBuf> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.new", std::process::id()));
     let temporary = path.with_file_name(name);
-    let written = create(&temporary, text)
-        .and_then(|()| fs::set_permissions(&temporary, mode))
-        .and_then(|()| fs::rename(&temporary, path));
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create_new(true).open(&temporary)?;
+    let written = file.write_all(text.as_bytes());
     if written.is_err() {
-        let _absent = fs::remove_file(&temporary);
+        fs::remove_file(&temporary)?;
     }
-    written
+    written.map(|()| temporary)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Notes about projects, in one file of the home.
 //!
-//! Only a note that the user accepted is told to agents. Nothing that an agent learned gets into a
+//! Agents see only notes that the user wrote or accepted. What an agent learned never reaches a
 //! prompt by itself.
 
 use std::path::Path;
@@ -23,7 +23,7 @@ const MAX_WAITING: usize = 50;
 /// The largest file that is read.
 const MAX_FILE: u64 = 16 * 1024 * 1024;
 
-/// Whether agents are told a note.
+/// Whether agents see a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NoteState {

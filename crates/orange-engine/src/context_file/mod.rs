@@ -53,7 +53,7 @@ pub struct Parent {
     pub report: Report,
 }
 
-/// What a run is told. What is missing has no section.
+/// What the file says. A part that is missing gets no section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContextFacts {
     pub parent: Option<Parent>,

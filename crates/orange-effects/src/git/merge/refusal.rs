@@ -248,8 +248,8 @@ impl fmt::Display for MergeObstacle {
             ),
             Self::HiddenChanges { checkout, files } => write!(
                 formatter,
-                "in the checkout `{}`, git is told to overlook your changes in {}, which the merge \
-                 writes",
+                "the checkout `{}` has changes that git does not show (assume-unchanged or \
+                 skip-worktree) in {}, and the merge would overwrite them",
                 checkout.display(),
                 file_list(files)
             ),

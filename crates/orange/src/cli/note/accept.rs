@@ -9,7 +9,7 @@ use crate::output::Output;
 
 /// Accept a note.
 ///
-/// From now on, the runs of its project are told the note.
+/// Later runs in its project see the note.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The number of the note.

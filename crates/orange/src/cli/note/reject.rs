@@ -9,7 +9,7 @@ use crate::output::Output;
 
 /// Reject a note, or remove an accepted one.
 ///
-/// No further run is told the note.
+/// Later runs no longer see the note.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The number of the note.

@@ -1,4 +1,4 @@
-//! What a run is told about what happened before it.
+//! A run learns what happened before it.
 
 use std::fs;
 
