@@ -38,7 +38,7 @@ fn an_agent_that_was_lost_with_an_unread_message_is_respawned() {
 fn a_new_agent_ends_the_old_reason_why_a_message_was_undelivered() {
     let stage = Stage::new("default");
     stage.script("worker-1", "stty -echo; hang");
-    stage.script("worker-2", "cp \"$prompt_file\" $SCRIPTS/prompt; hang");
+    stage.script("worker-2", "give prompt < \"$prompt_file\"; hang");
     let id = stage.create(&["Add a line", "--status", "reviewing"]);
     let respawn = ["task", "respawn", id.as_str(), "--role", "worker"];
     stage.run_ok(&respawn);

@@ -122,8 +122,8 @@ fn a_running_agent_is_kept_if_its_harness_cannot_start_it_again() {
 #[test]
 fn a_restarted_agent_still_has_the_users_message() {
     let stage = Stage::new("minimal");
-    stage.script("worker-1", "cp \"$prompt_file\" $SCRIPTS/first; hang");
-    stage.script("worker-2", "cp \"$prompt_file\" $SCRIPTS/second; hang");
+    stage.script("worker-1", "give first < \"$prompt_file\"; hang");
+    stage.script("worker-2", "give second < \"$prompt_file\"; hang");
     let id = stage.create(&["Add a line", "--status", "reviewing"]);
     stage.wait_until_idle(&id);
     let ask = ["task", "request-changes", id.as_str(), "-m", "Rename it"];

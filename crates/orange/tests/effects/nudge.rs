@@ -5,7 +5,7 @@ use orange_effects::tmux::{Obstacle, Pane, TmuxError};
 use crate::stage::{Run, Stage, wait_for};
 
 /// Reads lines as agents do, with a prompt, and keeps what was sent.
-const READER: &str = "printf '> '; while IFS= read -r line; do printf '%s\\n' \"$line\" >>$OUT/got; printf '\\n> '; done";
+const READER: &str = "printf '> '; while IFS= read -r line; do printf '%s\\n' \"$line\" >>$OUT/all; cp $OUT/all $OUT/new; mv $OUT/new $OUT/got; printf '\\n> '; done";
 
 fn is_unsent(stage: &Stage, pane: &Pane, line: &str) -> bool {
     let typing = stage.tmux.typing_state(pane, line).unwrap();

@@ -32,6 +32,11 @@ pause() {
     until [ -e "$SCRIPTS/$1" ]; do sleep 0.02; done
 }
 
+# give NAME: hands the test the standard input as that file, which is never seen half written.
+give() {
+    cat > "$SCRIPTS/$1.new" && mv "$SCRIPTS/$1.new" "$SCRIPTS/$1"
+}
+
 # hang: never reacts, whatever is typed.
 hang() {
     touch "$SCRIPTS/hangs"

@@ -10,8 +10,8 @@ use crate::support::{Stage, wait_for};
 /// The words of the scripted runs: each keeps its prompt and the file that the prompt names.
 const WORDS: &str = r#"
 keep() {
-    cp "$prompt_file" "$SCRIPTS/prompt-$1"
-    cp "$(sed -n 's/.*Then read \(\/[^,]*\),.*/\1/p' "$prompt_file")" "$SCRIPTS/context-$1"
+    give "prompt-$1" < "$prompt_file"
+    give "context-$1" < "$(sed -n 's/.*Then read \(\/[^,]*\),.*/\1/p' "$prompt_file")"
     chmod u+w "$SCRIPTS/context-$1"
 }
 report() { cat > "$ORANGE_REPORT"; }

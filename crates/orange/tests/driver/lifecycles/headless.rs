@@ -155,7 +155,7 @@ exit 0
     stage.script("worker-1", fails);
     stage.script(
         "worker-2",
-        &format!("echo $argument > $SCRIPTS/resumed\n{GOOD}"),
+        &format!("echo $argument | give resumed\n{GOOD}"),
     );
     let id = created(&stage);
     judge(&stage, &id);
@@ -290,7 +290,7 @@ fn a_definition_without_a_headless_start_prints_into_its_pane() {
 fn a_message_to_a_headless_run_waits_for_the_next_start() {
     let stage = staged();
     stage.script("worker-1", "pause go\nexit 4");
-    stage.script("worker-2", "cp $prompt_file $SCRIPTS/told\nexit 4");
+    stage.script("worker-2", "give told < $prompt_file\nexit 4");
     let id = created(&stage);
     stage.call(&["task", "tell", id.as_str(), "-m", "Mind the gap."]);
     let undelivered = || stage.run_ok(&["task", "show", id.as_str()]);

@@ -277,7 +277,8 @@ fn lesson_28_a_respawned_agent_has_its_flags_variables_and_directory() {
         format!("{text}[environment]\nset = {{ MODE = \"quiet\" }}\n"),
     )
     .unwrap();
-    let tell = "{ echo $MODE $argument_three; pwd; git branch --show-current; } > $SCRIPTS/seen-$turn\nexit 7";
+    let tell =
+        "{ echo $MODE $argument_three; pwd; git branch --show-current; } | give seen-$turn\nexit 7";
     for turn in 1..=2 {
         stage.script(&format!("worker-{turn}"), tell);
     }

@@ -27,7 +27,7 @@ fn staged(settings: &str) -> Stage {
     for turn in 1..=9 {
         stage.script(
             &format!("worker-{turn}"),
-            "cp $prompt_file $SCRIPTS/prompt\nhang",
+            "give prompt < $prompt_file\nhang",
         );
     }
     stage

@@ -70,7 +70,7 @@ fn a_slow_setup_does_not_delay_the_exits_of_other_tasks() {
 #[test]
 fn agents_do_not_inherit_the_raised_limit_of_open_files() {
     let stage = Stage::new("default");
-    stage.script("worker-1", "ulimit -n > $SCRIPTS/limit\nhang");
+    stage.script("worker-1", "ulimit -n | give limit\nhang");
     let orange = stage.orange(&["serve"]);
     let mut serve = Command::new("sh");
     serve

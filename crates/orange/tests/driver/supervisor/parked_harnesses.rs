@@ -288,7 +288,7 @@ fn another_harness_takes_over_from_a_parked_one() {
     .unwrap();
     let out_of_quota = "echo \"You've hit your limit\"\nsleep 0.3\nexit 1";
     stage.script("worker-1", &format!("echo half > half.txt\n{out_of_quota}"));
-    stage.script("worker-2", "cat half.txt > $SCRIPTS/found\nhang");
+    stage.script("worker-2", "give found < half.txt\nhang");
     stage.script("worker-3", "hang");
     let serving = RunningSupervisor::start(&stage);
     let id = stage.create(&["Add a line"]);
