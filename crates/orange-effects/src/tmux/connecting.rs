@@ -2,7 +2,9 @@
 //!
 //! Before tmux 3.7, a server crashes if it has to report a change to a client in control mode that
 //! has not finished connecting, and every agent dies with it. So orange makes no change while one
-//! of its clients connects. What the user does in tmux at that moment cannot be held back.
+//! of its clients connects, and no client connects to a server that does not answer: clients that
+//! gave up would stay in its queue, and the server would report each of them to the next. What the
+//! user does in tmux at that moment cannot be held back.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -13,10 +15,14 @@ use std::time::Duration;
 
 use orange_config::clock::Deadline;
 
-use super::Tmux;
+use super::call::Call;
+use super::{Tmux, TmuxError};
 
 /// How long a permit is waited for; a server that does not answer must not block orange.
 const PERMIT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a server may take to answer before a client connects to it.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The permission to connect, or to change sessions, until it is dropped.
 #[derive(Debug)]
@@ -31,8 +37,16 @@ impl Tmux {
     }
 
     /// Waits until no session is being changed; none will be changed while a client connects.
-    pub(super) fn permit_connection(&self) -> Permit {
-        self.wait_for_permit(File::try_lock)
+    ///
+    /// Fails if the server does not answer. Once it answers, it has dealt with every earlier
+    /// client, because it accepts them in order.
+    pub(super) fn permit_connection(&self) -> Result<Permit, TmuxError> {
+        let permit = self.wait_for_permit(File::try_lock);
+        let tmux = self.clone().timeout(ANSWER_TIMEOUT);
+        match tmux.call(&[Call::new(["display-message", "-p", ""])]) {
+            Ok(_) | Err(TmuxError::NoServer(_)) => Ok(permit),
+            Err(error) => Err(error),
+        }
     }
 
     /// If the lock file cannot be opened, or after the timeout, orange goes on without protection.

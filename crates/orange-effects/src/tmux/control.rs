@@ -45,7 +45,7 @@ impl Tmux {
         &self,
         on_event: impl Fn(ControlEvent) + Send + 'static,
     ) -> Result<Control, TmuxError> {
-        let permit = self.permit_connection();
+        let permit = self.permit_connection()?;
         let mut conversation = self.long_lived_client()?.converse()?;
         let failed = |error: io::Error| TmuxError::Disconnected(error.to_string());
         // If the client has already exited, the reading thread reports that.

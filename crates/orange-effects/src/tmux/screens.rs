@@ -36,7 +36,7 @@ pub struct PaneScreen {
 impl Tmux {
     /// Connects; without a session there is nothing to connect to.
     pub fn screens(&self) -> Result<Screens, TmuxError> {
-        let _permit = self.permit_connection();
+        let _permit = self.permit_connection()?;
         let mut conversation = self.long_lived_client()?.converse()?;
         let sent = conversation.send_line(&format!("display-message -p '{SERVER}'"));
         sent.map_err(|error| disconnect_error(&error))?;

@@ -169,3 +169,29 @@ fn clients_connect_while_sessions_change_and_the_server_survives() {
     assert!(number > 3, "{number} sessions");
     assert_eq!(stage.tmux.list().unwrap().server, before);
 }
+
+#[test]
+fn a_server_that_hung_survives_the_clients_that_gave_up() {
+    let stage = Stage::new();
+    start(&stage, "base");
+    let before = stage.tmux.list().unwrap().server;
+    let process = rustix::process::Pid::from_raw(before.process.pid.cast_signed()).unwrap();
+    let signal = |it| rustix::process::kill_process(process, it).unwrap();
+    let (mut control, heard) = connect(&stage.tmux);
+    wait_for_snapshot(&mut control, &heard);
+    signal(rustix::process::Signal::STOP);
+    let clients: Vec<_> = (0..4)
+        .map(|_| {
+            let tmux = stage.tmux.clone();
+            std::thread::spawn(move || tmux.control(|_| ()).is_err())
+        })
+        .collect();
+    control.disconnect();
+    for client in clients {
+        assert!(client.join().unwrap(), "connected to a server that hangs");
+    }
+    signal(rustix::process::Signal::CONT);
+    let (mut control, heard) = connect(&stage.tmux);
+    wait_for_snapshot(&mut control, &heard);
+    assert_eq!(stage.tmux.list().unwrap().server, before);
+}
