@@ -466,9 +466,14 @@ impl TaskAttention<'_> {
                 ItemKind::Question,
                 "an agent has a question; answer in its terminal",
             ),
-            Need::Review => (ItemKind::Review, "the work is ready for your review"),
+            Need::Review if cause.is_none() => {
+                (ItemKind::Review, "the work is ready for your review")
+            }
             Need::Stuck => (ItemKind::Stuck, "the task is stuck and needs your help"),
-            Need::Decision => (ItemKind::Decision, "the task waits for your decision"),
+            // Work that came here because something is missing is not ready.
+            Need::Decision | Need::Review => {
+                (ItemKind::Decision, "the task waits for your decision")
+            }
         };
         let since = self.entered_at;
         let cause = cause.map(|it| format!(": {}", it.text)).unwrap_or_default();

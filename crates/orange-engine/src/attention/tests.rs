@@ -152,7 +152,7 @@ fn the_item_says_why_the_task_needs_you() {
         let items = items(&standing, Timestamp::from_millis(6000));
         items.into_iter().map(|it| it.text).collect::<Vec<_>>()
     };
-    let with_it = "the work is ready for your review: the run reported `blocked`: no key";
+    let with_it = "the task waits for your decision: the run reported `blocked`: no key";
     assert_eq!(item_texts(2000), [with_it]);
     // A reason that came up later is a separate item.
     assert_eq!(item_texts(3000).len(), 2);

@@ -26,6 +26,7 @@ mod matrix;
 mod messages;
 mod namespace;
 mod network;
+mod night;
 mod permission;
 mod permission_levels;
 mod readiness;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -284,6 +284,15 @@ impl Stage {
         orange.args(arguments).current_dir(self.path("repo"));
         orange.env_clear().envs(self.environment.variables());
         orange.stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// A supervisor in the foreground, for a test that kills it.
+    pub fn serve(&self) -> Child {
+        let mut orange = Command::new(env!("CARGO_BIN_EXE_orange"));
+        orange.arg("serve").current_dir(self.path("repo"));
+        orange.env_clear().envs(self.environment.variables());
+        let quiet = orange.stdin(Stdio::null()).stdout(Stdio::null());
+        quiet.stderr(Stdio::null()).spawn().unwrap()
     }
 
     pub fn git(&self, arguments: &str) -> Output {

@@ -44,9 +44,21 @@ pub(super) fn receive(
         text.push_str(", but the workflow has no transition for that");
     }
     if !took_edge || transition::is_waiting_for_user(steps) {
+        text.push_str(&repetition(steps));
         steps.raise_attention(text);
     }
     Ok(())
+}
+
+/// How often the same happened in a row, which may be why the task is not tried again.
+fn repetition(steps: &PlanBuilder<'_>) -> String {
+    match &steps.task.last_error {
+        Some(last) if last.times > 1 && last.unchanged_at.is_some() => {
+            format!("; {} runs in a row changed nothing", last.times)
+        }
+        Some(last) if last.times > 1 => format!("; the same {} times in a row", last.times),
+        _ => String::new(),
+    }
 }
 
 /// The branch's commit, if the run stopped before the work was done and left nothing uncommitted. A

@@ -1,0 +1,60 @@
+#!/bin/sh
+# One turn of a night: does what the task's summary asks for, such as `Greet 3 crash`.
+#
+# The folder beside it has a mark for each task whose first attempt is over.
+
+night=${0%/*}
+scripts=$night/../scripts
+kind=$(sed -n 's/^summary: .*Greet [0-9]* \([a-z]*\).*/\1/p' TASK.md | head -n 1)
+mark=$night/$ORANGE_TASK_ID
+first=$([ -e "$mark" ] || echo yes)
+touch "$mark"
+
+report() {
+    printf '%s' "$1" > "$ORANGE_REPORT"
+}
+
+finish() {
+    echo Bonjour > "$ORANGE_TASK_ID.txt"
+    git add . && git commit -qm "Greet for $ORANGE_TASK_ID"
+    report '{"status":"done","summary":"It greets."}'
+}
+
+# The agent's own process: the last one below orange.
+agent() {
+    pid=$$
+    while :; do
+        above=$(sed 's/.*) . \([0-9]*\) .*/\1/' "/proc/$pid/stat")
+        case $(cat "/proc/$above/comm") in orange) break ;; esac
+        pid=$above
+    done
+    echo "$pid"
+}
+
+case $kind:$first in
+crash:yes) kill -9 "$(agent)" ;;
+silent:yes) echo half > half.txt ;;
+malformed:*) report '{"status": done, "summary": ' ;;
+review:*) report '{"status":"needs_review","reason":"Which French?"}' ;;
+blocked:*) report '{"status":"blocked","reason":"no dictionary","blockers":["dictionary"]}' ;;
+unfinished:yes)
+    echo half > half.txt
+    git add . && git commit -qm 'Half of it'
+    report '{"status":"in_progress","remaining":["the other half"]}'
+    ;;
+hopeless:*) report '{"status":"in_progress","remaining":["everything"]}' ;;
+delegate:yes)
+    report '{"status":"in_progress","delegations":[{"title":"Greet a friend"},{"title":"Greet a stranger"}]}'
+    ;;
+quota:yes)
+    # The model answers the next request of this conversation with a used up quota.
+    own=$scripts/$(git branch --show-current)
+    mkdir -p "$own"
+    { cat "$scripts/any/worker-1"; echo quota; } > "$own/new"
+    mv "$own/new" "$own/worker-1"
+    ;;
+*)
+    rm -rf "$scripts/$(git branch --show-current)"
+    finish
+    ;;
+esac
