@@ -155,12 +155,14 @@ fn verification_feedback(refusal: &MergeRefusal) -> Option<String> {
     else {
         return None;
     };
-    let default = &refusal.default;
+    let (default, upstream) = (&refusal.default, &refusal.upstream);
+    let output = match output.trim_end() {
+        "" => String::from("It printed nothing."),
+        output => format!("The end of its output:\n\n{output}"),
+    };
     Some(format!(
         "the branch was merged into `{default}` to try it, and `{command}` {ending} on the result. \
-         Run `git merge {default}`, make `{command}` succeed, and commit. The end of its \
-         output:\n\n{}",
-        output.trim_end()
+         Run `git merge {upstream}`, make `{command}` succeed, and commit. {output}"
     ))
 }
 

@@ -211,7 +211,9 @@ impl Performer {
         // not performed.
         let result = match store.start_effect(task, effect, &by, clock::now())? {
             // The next query for due effects finds out when the effect can be performed, if at all.
-            StartAnswer::NotWaiting | StartAnswer::Parked(_) => return Ok(()),
+            StartAnswer::NotWaiting => return Ok(()),
+            // The harness was parked a moment ago.
+            StartAnswer::Parked(_) => return self.take_over(store, task),
             StartAnswer::Interrupted { by, at } => Err(Failure::permanent(format!(
                 "{by} started this effect at {at}, and its outcome is unknown; it is not repeated"
             ))),

@@ -3,6 +3,8 @@
 use orange_effects::git::{Deletion, PushResult};
 use orange_engine::Task;
 use orange_engine::effect::EffectOutcome;
+use orange_engine::event::Fact;
+use orange_engine::language::gates::PullRequestState;
 use orange_engine::names::BranchName;
 
 use crate::failure::Failure;
@@ -31,8 +33,9 @@ impl Performer {
         }
     }
 
-    /// Deletes the remote's branch if this repository has its commits; also deletes the local
-    /// branch if the project wants that and the default branch contains it.
+    /// Deletes the remote's branch if the merge is at the remote too and this repository has all of
+    /// the branch's commits; also deletes the local branch if the project wants that and the default
+    /// branch contains it.
     pub(crate) fn delete_remote(
         &self,
         task: &Task,
@@ -44,10 +47,12 @@ impl Performer {
             .map_err(Failure::temporary)?;
         let default = &project.default_branch;
         // For a pull request of others, a remote branch of the same name has nothing to do with the
-        // task.
-        let deletion = match outside(task) {
-            Some(_) => Ok(Deletion::Absent),
-            None => git.delete_remote_branch(branch, default),
+        // task. After a merge that was not pushed, the remote has the work only in that branch.
+        let is_superfluous = outside(task).is_none() && self.is_merged_at_remote(task)?;
+        let deletion = if is_superfluous {
+            git.delete_remote_branch(branch, default)
+        } else {
+            Ok(Deletion::Absent)
         };
         let kept = match deletion.map_err(Failure::temporary)? {
             Deletion::Deleted(_) | Deletion::Absent | Deletion::CheckedOut(_) => None,
@@ -67,5 +72,23 @@ impl Performer {
                 .map_err(Failure::temporary)?;
         }
         Ok(EffectOutcome::Done)
+    }
+
+    /// Whether the last merge of a task was pushed, or made by the forge.
+    fn is_merged_at_remote(&self, task: &Task) -> Result<bool, Failure> {
+        let store = self.context.store().map_err(Failure::temporary)?;
+        let events = store.events(&task.id, 0).map_err(Failure::temporary)?;
+        let mut facts = events.iter().rev().map(|it| &it.event.fact);
+        let last = facts.find_map(|fact| match fact {
+            Fact::EffectDone {
+                outcome: EffectOutcome::Merged(merged),
+                ..
+            } => Some(merged.pushed_to.is_some()),
+            Fact::PullRequestObserved {
+                state: PullRequestState::Merged,
+            } => Some(true),
+            _ => None,
+        });
+        Ok(last.unwrap_or(false))
     }
 }

@@ -14,9 +14,14 @@ impl Requests {
     pub fn merge_feedback(&self, task: &TaskId) -> Result<String, DriverError> {
         let MergeForecast { into, preview, .. } = self.workspaces.forecast_merge(task)?;
         if let Some(obstacle @ MergeObstacle::Conflicts(_)) = &preview.obstacle {
+            let task = Store::open_read_only(&self.context.home)?
+                .require(task)?
+                .task;
+            let (_, git) = self.workspaces.repository_of(&task)?;
+            let upstream = git.upstream(&into, &preview.base)?;
             return Ok(format!(
                 "the branch cannot be merged into `{into}` (at {}): {obstacle}. Run `git merge \
-                 {into}`, resolve the conflicts, test and commit.",
+                 {upstream}`, resolve the conflicts, test and commit.",
                 preview.base.short()
             ));
         }

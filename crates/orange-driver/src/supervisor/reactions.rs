@@ -7,6 +7,7 @@ use orange_config::clock::{self, Deadline};
 use orange_effects::process::ProcessError;
 use orange_effects::tmux::ControlEvent;
 use orange_engine::names::TaskId;
+use orange_engine::time::Timestamp;
 
 use super::Supervisor;
 use super::server::Reaction;
@@ -36,7 +37,7 @@ impl Supervisor {
     }
 
     fn update(&mut self, watched: WatchedTask) {
-        let (task, due) = (watched.task.clone(), watched.due);
+        let (task, due, is_held) = (watched.task.clone(), watched.due, watched.is_held);
         self.timeouts.clear(&task);
         if let Some(at) = watched.timeout_at.filter(|_| !watched.is_over) {
             self.timeouts.set(&task, at);
@@ -72,6 +73,9 @@ impl Supervisor {
             self.checkers.add(task.clone());
         }
         match due {
+            // Another harness may take over a start that waits; a supervisor that was killed may
+            // not have come to that.
+            _ if before.is_none() && is_held => self.timers.set(&task, Timestamp::default()),
             Some(at) => self.timers.set(&task, at),
             None => self.timers.clear(&task),
         }

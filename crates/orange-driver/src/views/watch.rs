@@ -37,6 +37,8 @@ pub struct WatchedTask {
     pub next_start: Option<RunId>,
     /// Whether its first due effect ends an agent or releases a workspace.
     pub is_end: bool,
+    /// Whether something waits that cannot be performed now.
+    pub is_held: bool,
     /// When its status times out.
     pub timeout_at: Option<Timestamp>,
 }
@@ -164,6 +166,8 @@ impl Watcher {
             ),
             Next::At(_) | Next::Never => false,
         };
+        let is_held =
+            !matches!(next, Next::Now(_)) && self.store.pending(id)?.iter().any(is_waiting);
         let (due, next_start) = match next {
             Next::Never => (None, None),
             Next::At(then) => (Some(then), self.start_in(id)?),
@@ -182,6 +186,7 @@ impl Watcher {
             due,
             next_start,
             is_end,
+            is_held,
         })
     }
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::agent::Agent;
 use crate::namespace::run_in_namespace_for;
-use crate::stage::Stage;
+use crate::stage::{Stage, running};
 
 const REPOSITORY: &str = "ada/app";
 
@@ -208,7 +208,14 @@ impl Night {
         };
         let histories = moving.take(3).map(explain);
         let text = String::from_utf8_lossy(&text).into_owned();
-        format!("{text}\n{}", histories.collect::<String>())
+        let log = fs::read_to_string(self.stage.path("person/orange/orange.log"));
+        let log = log.unwrap_or_default();
+        let log: Vec<&str> = log.lines().rev().take(40).collect();
+        format!(
+            "{text}\n{}\n{:#?}\n{log:#?}",
+            histories.collect::<String>(),
+            running()
+        )
     }
 
     /// Lives through the night; returns how many supervisors were killed.
@@ -329,7 +336,9 @@ fn assert_forge(night: &Night) {
 
 /// No task has used more than its budget.
 fn assert_budget(night: &Night) {
-    let answer = night.stage.orange(&["task", "list", "--all", "--cost", "--json"]);
+    let answer = night
+        .stage
+        .orange(&["task", "list", "--all", "--cost", "--json"]);
     let answer: Value = serde_json::from_slice(&answer.stdout).unwrap();
     println!("{answer}");
 }
@@ -364,7 +373,7 @@ fn a_short_night_with_two_agents() {
         job_tasks: 1,
         outage: Duration::from_secs(10),
         life: Duration::from_secs(6),
-        longest: Duration::from_mins(5),
+        longest: Duration::from_mins(3),
     };
     let longest = size.longest + Duration::from_mins(1);
     run_in_namespace_for(

@@ -1014,3 +1014,49 @@ fn a_branch_that_was_deleted_in_review_is_named_with_the_command_that_brings_it_
     stage.git_output("repo", &format!("branch fix {commit}"));
     stage.run_ok(&["task", "merge", "fix", "--wait", "60"]);
 }
+
+#[test]
+fn a_merge_that_is_not_pushed_leaves_the_branch_at_the_remote() {
+    for more in [&[][..], &["--local"]] {
+        let stage = Stage::new("default");
+        let remote = stage.add_remote();
+        stage.configure("push", &json!(!more.is_empty()));
+        let id = stage.create_reviewed_task();
+        let branch = format!("orange-tasks/{id}");
+        stage.git_output("repo", &format!("push -q origin {branch}"));
+        let pushed = stage.git_output("remote.git", &format!("rev-parse {branch}"));
+        // The remote is not even asked.
+        fs::rename(&remote, stage.path("away.git")).unwrap();
+        stage.must_merge(&id, more);
+        assert_eq!(stage.task(&id).attention, [""; 0]);
+        let kept = stage.git_output("away.git", &format!("rev-parse {branch}"));
+        assert_eq!(kept, pushed);
+    }
+}
+
+#[test]
+fn a_conflict_with_the_remote_names_the_commit_to_merge() {
+    let stage = Stage::new("default");
+    stage.add_remote();
+    let id = stage.create_reviewed_task();
+    stage.git_output("", "clone -q remote.git other");
+    fs::write(stage.path("other/work.txt"), "theirs\n").unwrap();
+    stage.git_output("other", "add work.txt");
+    let commit = "-c user.name=B -c user.email=b@example.org commit -q -m theirs";
+    stage.git_output("other", commit);
+    stage.git_output("other", "push -q origin main");
+    let (code, output) = stage.merge(&id, &[]);
+    assert_eq!(code, 3, "{output}");
+    let theirs = stage.git_output("other", "rev-parse --short=12 main");
+    let advice = format!("`git merge {theirs}`");
+    assert!(output.contains(&advice), "{output}");
+    let worktree = stage.worktree(&id);
+    let merge = stage.git_in(&worktree, &format!("merge {theirs}"));
+    let text = String::from_utf8_lossy(&merge.stdout).into_owned();
+    assert!(text.contains("CONFLICT"), "{text}");
+    assert!(stage.git_in(&worktree, "merge --abort").status.success());
+    stage.script("worker-2", "ask inbox\nhang");
+    stage.run_ok(&["task", "request-changes", id.as_str(), "--merge-failure"]);
+    let told = || fs::read_to_string(stage.path("scripts/calls")).unwrap_or_default();
+    wait_for("the message", || told().contains(&advice));
+}

@@ -95,17 +95,33 @@ pub enum MergeOutcome {
 impl Git {
     /// Makes sure that the default branch contains a branch.
     pub fn merge(&self, merge: &MergeRequest<'_>) -> Result<MergeOutcome, GitError> {
-        let merged = self.try_merge(merge)?;
-        Ok(merged.unwrap_or_else(|failure| {
-            MergeOutcome::Refused(Box::new(MergeRefusal {
-                task: merge.task.clone(),
-                branch: merge.branch.clone(),
-                default: merge.default.clone(),
-                strategy: merge.strategy,
-                obstacle: failure.obstacle,
-                pushed_remote: failure.pushed_remote,
-            }))
-        }))
+        let failure = match self.try_merge(merge)? {
+            Ok(outcome) => return Ok(outcome),
+            Err(failure) => failure,
+        };
+        Ok(MergeOutcome::Refused(Box::new(MergeRefusal {
+            task: merge.task.clone(),
+            branch: merge.branch.clone(),
+            default: merge.default.clone(),
+            upstream: self.upstream(merge.default, merge.base)?,
+            strategy: merge.strategy,
+            obstacle: failure.obstacle,
+            pushed_remote: failure.pushed_remote,
+        })))
+    }
+
+    /// What to merge to get this commit of the default branch: the branch, or the commit itself if
+    /// only the remote's branch has it.
+    pub fn upstream(&self, default: &BranchName, commit: &CommitId) -> Result<String, GitError> {
+        let has_it = match self.branch(default)? {
+            Some(tip) => self.contains(&tip, commit)?,
+            None => false,
+        };
+        Ok(if has_it {
+            default.to_string()
+        } else {
+            commit.short().to_owned()
+        })
     }
 
     fn try_merge(

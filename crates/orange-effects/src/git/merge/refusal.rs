@@ -18,6 +18,9 @@ pub struct MergeRefusal {
     pub task: TaskId,
     pub branch: BranchName,
     pub default: BranchName,
+    /// What the branch has to contain before the next attempt: the default branch, or the commit
+    /// that only the remote's has.
+    pub upstream: String,
     pub strategy: MergeStrategy,
     pub obstacle: MergeObstacle,
     /// The remote to which the result was already pushed.
@@ -116,6 +119,7 @@ impl fmt::Display for MergeRefusal {
             task,
             branch,
             default,
+            upstream,
             strategy,
             obstacle,
             pushed_remote,
@@ -154,7 +158,7 @@ impl fmt::Display for MergeRefusal {
             MergeObstacle::Conflicts(_) | MergeObstacle::NotVerified { .. } => write!(
                 formatter,
                 "send it to the agent with `orange task request-changes {task} --merge-failure`, \
-                 or run `git merge {default}` in the task's worktree, fix and commit it, then run \
+                 or run `git merge {upstream}` in the task's worktree, fix and commit it, then run \
                  `{retry} --head COMMIT` with the new commit"
             ),
             MergeObstacle::TaskFile(file) => write!(

@@ -242,7 +242,8 @@ fn merges_requested_at_once_are_made_one_after_the_other_in_order() {
     // The command holds a lock that a second one could not get, and writes down who had it.
     let order = stage.path("order");
     let command = format!(
-        "mkdir {0}.lock && echo $ORANGE_TASK_ID >> {0} && sleep 0.4 && rmdir {0}.lock",
+        "mkdir {0}.lock && echo $ORANGE_TASK_ID >> {0} && until [ -e {0}.go ]; do sleep 0.1; done \
+         && rmdir {0}.lock",
         order.display()
     );
     stage.configure("merge_verify", &json!(command));
@@ -253,8 +254,9 @@ fn merges_requested_at_once_are_made_one_after_the_other_in_order() {
         let (code, output) = stage.call(&merge);
         assert_eq!(code, 5, "{output}");
     }
-    let (_, why) = stage.call(&["task", "show", ids[2].as_str()]);
-    assert!(why.contains("waits for the merge of"), "{why}");
+    let shown = || stage.call(&["task", "show", ids[2].as_str()]).1;
+    wait_for("the queue", || shown().contains("waits for the merge of"));
+    fs::write(order.with_extension("go"), "").unwrap();
     for id in &ids {
         wait_for("the merge", || is_done(&stage, id));
     }

@@ -315,6 +315,28 @@ fn another_harness_takes_over_from_a_parked_one() {
 }
 
 #[test]
+fn a_supervisor_lets_another_harness_take_over_what_waited_before() {
+    let stage = Stage::with_rules("default");
+    let definition = fs::read_to_string(stage.path("home/harnesses/script.toml")).unwrap();
+    let other = definition.replacen("name = \"script\"", "name = \"other\"", 1);
+    fs::write(stage.path("home/harnesses/other.toml"), other).unwrap();
+    let out_of_quota = "echo \"You've hit your limit\"\nsleep 0.3\nexit 1";
+    stage.script("worker-1", out_of_quota);
+    stage.script("worker-2", "hang");
+    let serving = RunningSupervisor::start(&stage);
+    let id = stage.create(&["Add a line"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    let waits = || stage.run_ok(&["task", "why", id.as_str()]);
+    wait_for("the parking", || waits().contains("has no quota left"));
+    drop(serving);
+    fs::write(stage.path("home/config.toml"), "failover = [\"other\"]\n").unwrap();
+    let serving = RunningSupervisor::start(&stage);
+    wait_for("the other agent", || stage.is_alive(&id));
+    assert_eq!(stage.task(&id).harness.as_str(), "other");
+    drop(serving);
+}
+
+#[test]
 fn a_message_that_would_start_an_agent_waits() {
     let stage = Stage::with_rules("default");
     let serving = RunningSupervisor::start(&stage);
