@@ -152,6 +152,13 @@ fn command(
         Trigger::Request if leads_there(Verb::Cancel) => {
             Some(format!("orange task cancel {task}{yes}"))
         }
+        // The agent needs to know what to do now.
+        Trigger::Request
+            if leads_there(Verb::RequestChanges)
+                && workflow.is_verb_available(Verb::RequestChanges, &steps.task.status) =>
+        {
+            Some(format!("orange task request-changes {task} -m TEXT{yes}"))
+        }
         Trigger::Request => Some(format!("orange task update {task} --status {to}{yes}")),
         _ => None,
     }
