@@ -206,7 +206,11 @@ fn starts_without_worktree(workflow: &Workflow, task: &Task) -> bool {
     let mut hooks = edges
         .filter(|edge| edge.to == Target::Status(to.clone()))
         .flat_map(|edge| &edge.hooks);
-    hooks.any(|hook| hook.action.spawn().is_some_and(|spawn| spawn.without_worktree))
+    hooks.any(|hook| {
+        hook.action
+            .spawn()
+            .is_some_and(|spawn| spawn.without_worktree)
+    })
 }
 
 /// The agents that run or will run. A task whose agent is between two runs keeps its slot.

@@ -103,7 +103,9 @@ fn the_branches_of_other_tasks_may_change_meanwhile() {
     stage.run_ok(&["task", "spawn", other.as_str(), "--wait", "60"]);
     wait_for("its commit", || stage.path("scripts/hangs").exists());
     fs::write(stage.path("scripts/go"), "").unwrap();
-    wait_for("the end", || stage.panes().contains(&String::from("worker:1")));
+    wait_for("the end", || {
+        stage.panes().contains(&String::from("worker:1"))
+    });
     stage.call(&["task", "update", id.as_str(), "--summary", "Count them"]);
     stage.wait_for_status(&id, "done");
 }
