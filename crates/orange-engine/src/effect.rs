@@ -162,6 +162,9 @@ pub struct Spawn {
     pub prompt: String,
     /// Whether it runs without a terminal and writes a JSON report.
     pub headless: bool,
+    /// Whether it runs in a directory of the task's own instead of a worktree.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub without_worktree: bool,
     /// How many seconds to wait before the start.
     pub delay: u64,
 }

@@ -9,7 +9,7 @@ pub struct ShippedWorkflow {
 }
 
 /// Every workflow that is compiled in, the default one first.
-pub const ALL: [ShippedWorkflow; 6] = [
+pub const ALL: [ShippedWorkflow; 7] = [
     ShippedWorkflow {
         name: "default",
         source: include_str!("../../../workflows/default.yml"),
@@ -33,6 +33,10 @@ pub const ALL: [ShippedWorkflow; 6] = [
     ShippedWorkflow {
         name: "autopilot",
         source: include_str!("../../../workflows/autopilot.yml"),
+    },
+    ShippedWorkflow {
+        name: "local",
+        source: include_str!("../../../workflows/local.yml"),
     },
 ];
 

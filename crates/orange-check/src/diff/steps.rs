@@ -112,6 +112,9 @@ fn spawn_parts(workflow: &Workflow, spawn: &SpawnHook, usual: Permissions) -> Pa
     if let Some(field) = &spawn.increment {
         parts.push(("increment", field.to_string()));
     }
+    if spawn.without_worktree {
+        parts.push(("worktree", "false".to_owned()));
+    }
     parts
 }
 
@@ -126,6 +129,7 @@ pub(super) fn respawn(workflow: &Workflow, role: &Role, how: &Respawn) -> Fact {
         window: first.map_or_else(|| defaults::window(role), |first| first.window.clone()),
         increment: None,
         headless: first.is_some_and(|first| first.headless),
+        without_worktree: first.is_some_and(|first| first.without_worktree),
     };
     let mut parts = spawn_parts(workflow, &spawn, defaults::RESPAWN_PERMISSIONS);
     if spawn.headless {

@@ -94,9 +94,11 @@ fn edge_taken(workflow: &Workflow, task: &Task, changed: &StatusChange) -> Optio
 
 fn note_effect(task: &Task, effect: &Effect, found: &mut Vec<Notice>) {
     let needs_workspace = match effect {
-        Effect::Spawn(_) | Effect::RunCommand { .. } => true,
+        Effect::Spawn(spawn) => !spawn.without_worktree,
+        Effect::RunCommand { .. } => true,
         Effect::NotifyRole(notify) => {
-            !task.is_live(&notify.role) && notify.spawn_if_absent.is_some()
+            let start = notify.spawn_if_absent.as_ref();
+            !task.is_live(&notify.role) && start.is_some_and(|start| !start.without_worktree)
         }
         _ => false,
     };

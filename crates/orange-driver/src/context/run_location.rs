@@ -51,6 +51,11 @@ pub(crate) fn result_file(launch_directory: &Path) -> PathBuf {
     launch_directory.with_file_name("result.jsonl")
 }
 
+/// The file with the state of the repository before a run that may only read it.
+pub(crate) fn repository_file(run_directory: &Path) -> PathBuf {
+    run_directory.join("repository.json")
+}
+
 pub(crate) fn place_of(pane: &Pane) -> RunPlace {
     let server = &pane.server;
     RunPlace {

@@ -17,6 +17,7 @@ mod merge;
 mod merge_children;
 mod merge_on_forge;
 mod notify;
+mod own_directory;
 mod pull_request;
 mod remote;
 mod route;

@@ -20,6 +20,7 @@ use orange_store::{
 };
 
 use super::deliver::NUDGE;
+use super::own_directory::name_repository;
 use crate::context::ids;
 use crate::context::run_location;
 use crate::failure::Failure;
@@ -49,11 +50,7 @@ impl Performer {
         task: &Task,
         spawn: &Spawn,
     ) -> Result<EffectOutcome, Failure> {
-        let workspace = store.workspace_of(&task.id).map_err(Failure::temporary)?;
-        let workspace = workspace.filter(|it| matches!(it.state, WorkspaceState::Bound(_)));
-        let Some(workspace) = workspace else {
-            return Err(Failure::permanent("no workspace is bound to the task"));
-        };
+        let workspace = bound_workspace(store, task, spawn)?;
         let folder = self
             .context
             .launch_directory(&task.project, &task.id, &spawn.run);
@@ -80,7 +77,7 @@ impl Performer {
                 store,
                 task,
                 spawn,
-                &workspace,
+                workspace.as_ref(),
                 known_setup.as_ref(),
                 &folder,
             )?;
@@ -151,11 +148,10 @@ impl Performer {
         store: &mut Store,
         task: &Task,
         spawn: &Spawn,
-        workspace: &WorkspaceRecord,
+        workspace: Option<&WorkspaceRecord>,
         known_setup: Option<&RunSetup>,
         folder: &Path,
     ) -> Result<(), Failure> {
-        let directory = workspace.path.as_path();
         let run_file = run_location::run_file(folder);
         if let (Some(known_setup), Ok(file)) = (known_setup, RunFile::read(&run_file))
             && file
@@ -167,9 +163,15 @@ impl Performer {
         let harnesses = self.context.harnesses().map_err(Failure::permanent)?;
         let harness = harnesses.require(&spawn.harness);
         let mut harness = harness.map_err(Failure::permanent)?.clone();
-        let offset = self.workspaces.require_port_offset(&workspace.name);
-        let offset = offset.map_err(Failure::temporary)?.to_string();
-        harness.set.insert(ORANGE_PORT_OFFSET.to_owned(), offset);
+        let directory = if let Some(workspace) = workspace {
+            let offset = self.workspaces.require_port_offset(&workspace.name);
+            let offset = offset.map_err(Failure::temporary)?.to_string();
+            harness.set.insert(ORANGE_PORT_OFFSET.to_owned(), offset);
+            workspace.path.clone()
+        } else {
+            self.prepare_own_directory(task, spawn)?
+        };
+        let directory = directory.as_path();
         if spawn.headless {
             let report = folder.with_file_name("report.json");
             let report = report.to_string_lossy().into_owned();
@@ -177,6 +179,8 @@ impl Performer {
         }
         let has_agent_files = if harness.files.is_empty() {
             true
+        } else if workspace.is_none() {
+            false
         } else {
             let git = Git::open_checkout("git", directory, &self.context.environment);
             let written = git.and_then(|git| git.write_agent_files(directory, &harness.files));
@@ -268,6 +272,9 @@ impl Performer {
         if project.task_file != TASK_FILE {
             prompt = name_task_file(&prompt, &project.task_file);
         }
+        if spawn.without_worktree {
+            prompt = name_repository(&prompt, project);
+        }
         let prompt = self.with_context_file(store, task, project, spawn, &prompt)?;
         let inbox = store.inbox(&task.id).map_err(Failure::temporary)?;
         let mut waiting = inbox.iter().filter(|it| it.read_at.is_none());
@@ -298,6 +305,21 @@ impl Performer {
         }
         Environment::of(variables)
     }
+}
+
+/// The workspace that a run starts in; `None` for a run without a worktree.
+fn bound_workspace(
+    store: &Store,
+    task: &Task,
+    spawn: &Spawn,
+) -> Result<Option<WorkspaceRecord>, Failure> {
+    if spawn.without_worktree {
+        return Ok(None);
+    }
+    let workspace = store.workspace_of(&task.id).map_err(Failure::temporary)?;
+    let workspace = workspace.filter(|it| matches!(it.state, WorkspaceState::Bound(_)));
+    let missing = || Failure::permanent("no workspace is bound to the task");
+    workspace.ok_or_else(missing).map(Some)
 }
 
 /// The usual name of a task's file, which workflows and messages use.

@@ -12,6 +12,7 @@ use orange_engine::report::Report;
 use orange_store::{GateCommand, Store, StoredTask, UnreadableReason};
 
 use crate::DriverError;
+use crate::context::run_location::repository_file;
 use crate::steps::{GatheredFacts, Steps, read_document};
 use crate::workspaces::kept::missing_worktree_notice;
 use crate::workspaces::repository::BranchQuestion;
@@ -86,6 +87,11 @@ impl Steps {
                 }
                 FactNeeded::Report { run } => {
                     let report = self.report(task, run)?;
+                    let changes = self.changes_during(store, task, run)?;
+                    let report = match changes {
+                        Some(changes) => Some(Report::with_changed_repository(report, &changes)),
+                        None => report,
+                    };
                     known.facts.reports.insert(run.clone(), report);
                 }
                 FactNeeded::Command { command, timeout } => {
@@ -149,6 +155,33 @@ impl Steps {
         let parsed = Report::find_object(&bytes)
             .and_then(|object| serde_json::from_str(object).map_err(|error| error.to_string()));
         Ok(Some(parsed.unwrap_or_else(Report::unreadable)))
+    }
+}
+
+/// The largest saved state of a repository in bytes.
+const LARGEST_STATE: u64 = 64 * 1024 * 1024;
+
+impl Steps {
+    /// What changed in the repository during a run that may only read it; `None` for any other run
+    /// and if nothing changed.
+    fn changes_during(
+        &self,
+        store: &Store,
+        task: &Task,
+        run: &RunId,
+    ) -> Result<Option<String>, DriverError> {
+        let directory = self.context.run_directory(&task.project, &task.id, run)?;
+        let path = repository_file(&directory);
+        let saved = match private_file::read_from_agent(&path, LARGEST_STATE) {
+            Ok(None) => return Ok(None),
+            Ok(Some(bytes)) => serde_json::from_slice(&bytes).map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        let changes = saved.and_then(|saved| {
+            let changes = self.workspaces.repository_changes(store, task, &saved);
+            changes.map_err(|error| error.to_string())
+        });
+        Ok(changes.unwrap_or_else(|error| Some(format!("it cannot be compared: {error}"))))
     }
 }
 

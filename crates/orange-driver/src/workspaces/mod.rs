@@ -16,6 +16,7 @@ pub(crate) mod prepare;
 pub(crate) mod registered_remote;
 pub(crate) mod rename;
 pub(crate) mod repository;
+pub(crate) mod repository_state;
 pub(crate) mod rescues;
 pub(crate) mod restore;
 pub(crate) mod test_run;

@@ -33,6 +33,8 @@ fn the_requested_action_follows_from_the_workflow() {
             "github: clarification Question",
             "github: reviewing Review",
             "github: stuck Stuck",
+            "local: blocked Review",
+            "local: needs_review Review",
             "minimal: reviewing Review",
             "respawn: clarification Question",
             "respawn: reviewing Review",

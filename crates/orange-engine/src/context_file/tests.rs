@@ -219,6 +219,7 @@ fn planned(run: &str, role: Role) -> Fact {
             window: String::from("w"),
             prompt: String::new(),
             headless: true,
+            without_worktree: false,
             delay: 0,
         }),
         on_error: OnError::Stop,

@@ -234,6 +234,7 @@ fn start(steps: &mut PlanBuilder<'_>, hook: &SpawnHook, context: &Context<'_>) -
             .unwrap_or_default(),
         run,
         headless: hook.headless,
+        without_worktree: hook.without_worktree,
         delay: 0,
     }
 }

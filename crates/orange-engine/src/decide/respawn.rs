@@ -36,7 +36,9 @@ pub(super) fn respawn(
     if steps.task.is_being_notified(&role) {
         missing.push(Blocker::AlreadyStarting { role: role.clone() });
     }
-    if !steps.task.workspace.is_held() {
+    let first = steps.workflow.first_start(&role);
+    let needs_workspace = first.is_none_or(|hook| !hook.without_worktree);
+    if needs_workspace && !steps.task.workspace.is_held() {
         missing.push(Blocker::NoWorkspace);
     }
     if !missing.is_empty() {
@@ -216,6 +218,7 @@ pub(super) fn spawn(
         prompt: hooks::instructions(prompt, steps, message, &run),
         run,
         headless: first.is_some_and(|hook| hook.headless),
+        without_worktree: first.is_some_and(|hook| hook.without_worktree),
         delay,
     })
 }

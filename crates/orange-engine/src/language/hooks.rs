@@ -127,6 +127,9 @@ pub struct SpawnHook {
     pub increment: Option<FieldName>,
     /// Whether it runs without a terminal and writes a JSON report.
     pub headless: bool,
+    /// Whether it runs in a directory of the task's own instead of a worktree.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub without_worktree: bool,
 }
 
 /// Which of the task's harnesses a spawn uses.

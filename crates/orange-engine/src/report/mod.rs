@@ -154,6 +154,25 @@ impl Report {
         }
     }
 
+    /// The report of a run that should only have read the repository, which has changed: the user
+    /// is asked, and no child task is created.
+    pub fn with_changed_repository(report: Option<Report>, changes: &str) -> Report {
+        let report = report.unwrap_or_default();
+        let mut reason = format!(
+            "the repository changed during a run that may only read it: {changes}; check whether \
+             the agent did that"
+        );
+        if !report.reason.is_empty() {
+            reason = format!("{reason}; the run's own reason: {}", report.reason);
+        }
+        Report {
+            status: Some(String::from("needs_review")),
+            reason,
+            delegations: Vec::new(),
+            ..report
+        }
+    }
+
     /// The report as it is recorded for a task with this many ancestors: it says why requests for
     /// child tasks are refused. What a run itself writes about that does not count.
     pub(crate) fn with_checked_delegations(&self, ancestors: u32) -> Report {

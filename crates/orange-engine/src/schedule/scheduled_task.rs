@@ -38,6 +38,8 @@ pub struct ScheduledTask {
     pub agents: BTreeMap<HarnessName, u32>,
     /// Whether it has a workspace, including one that is being released.
     pub has_workspace: bool,
+    /// Whether its start needs no workspace.
+    pub needs_no_workspace: bool,
     /// Higher starts sooner.
     pub priority: i64,
     /// When it entered its status.
@@ -115,6 +117,7 @@ impl ScheduledTask {
             place,
             agents: agents(kind, task),
             has_workspace: task.workspace != Workspace::None,
+            needs_no_workspace: starts_without_worktree(workflow, task),
             priority: task.queueing.priority,
             since: task.entered.at,
             after: task.queueing.after.clone(),
@@ -192,6 +195,22 @@ fn spawn_target(workflow: &Workflow, task: &Task) -> Option<Status> {
         edges.any(|edge| is_open(edge, to))
     });
     found.cloned()
+}
+
+/// Whether the next start runs its agent without a worktree.
+fn starts_without_worktree(workflow: &Workflow, task: &Task) -> bool {
+    let Some(to) = spawn_target(workflow, task) else {
+        return false;
+    };
+    let edges = workflow.edges_from(&task.status);
+    let mut hooks = edges
+        .filter(|edge| edge.to == Target::Status(to.clone()))
+        .flat_map(|edge| &edge.hooks);
+    hooks.any(|hook| {
+        hook.action
+            .spawn()
+            .is_some_and(|spawn| spawn.without_worktree)
+    })
 }
 
 /// The agents that run or will run. A task whose agent is between two runs keeps its slot.

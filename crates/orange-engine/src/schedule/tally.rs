@@ -110,9 +110,11 @@ impl<'a> Tally<'a> {
             }
         }
         // A task that already has a workspace needs no other.
-        let pool = pools.get(&task.project).filter(|_| !task.has_workspace);
+        let pool = pools.get(&task.project);
+        let pool = pool.filter(|_| !task.has_workspace && !task.needs_no_workspace);
         let takes_slot = |it: &Holder<'_>| {
-            u32::from(is_same_project(it) && (it.starts_on.is_some() || it.scheduled.has_workspace))
+            let starts = it.starts_on.is_some() && !it.scheduled.needs_no_workspace;
+            u32::from(is_same_project(it) && (starts || it.scheduled.has_workspace))
         };
         if let Some(limit) = pool.copied()
             && let Some(held_by) = self.limit_holders(limit, takes_slot)

@@ -44,6 +44,7 @@ fn waiting_task(number: usize) -> ScheduledTask {
         }),
         agents: BTreeMap::new(),
         has_workspace: false,
+        needs_no_workspace: false,
         priority: 0,
         since: Timestamp::from_millis(0),
         after: BTreeSet::new(),

@@ -99,6 +99,11 @@ impl TaskDirectory {
         self.path.join("runs")
     }
 
+    /// Where runs without a worktree work.
+    pub fn own_directory(&self) -> PathBuf {
+        self.path.join("work")
+    }
+
     pub fn run(&self, run: &RunId) -> Result<PathBuf, StoreError> {
         require_plain("run", run.as_str())?;
         Ok(self.runs().join(run.as_str()))

@@ -4,13 +4,14 @@ use insta::assert_snapshot;
 
 use crate::sandbox::{BROKEN, SMALL, Sandbox, code, everything_below, keys, utf8};
 
-const SHIPPED: [&str; 6] = [
+const SHIPPED: [&str; 7] = [
     "default",
     "respawn",
     "minimal",
     "session",
     "github",
     "autopilot",
+    "local",
 ];
 
 #[test]

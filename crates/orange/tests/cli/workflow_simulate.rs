@@ -376,6 +376,7 @@ fn choosing_1_leads_through_every_shipped_workflow() {
         "session",
         "github",
         "autopilot",
+        "local",
     ] {
         let sandbox = Sandbox::new();
         let (drawn, _) = sandbox.json(&format!("workflow graph {name} --json"));

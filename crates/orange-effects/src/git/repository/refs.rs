@@ -51,6 +51,18 @@ impl Git {
         Ok((!found.is_empty()).then(|| BranchName::new(found)))
     }
 
+    /// The objects of all branches and tags, by their full names.
+    pub fn branches_and_tags(&self) -> Result<BTreeMap<String, CommitId>, GitError> {
+        let format = "--format=%(objectname) %(refname)";
+        let text = self
+            .call(["for-each-ref", format, "refs/heads/", "refs/tags/"])
+            .text()?;
+        let rows = text.lines().filter_map(|line| line.split_once(' '));
+        Ok(rows
+            .map(|(id, name)| (name.to_owned(), CommitId::new(id)))
+            .collect())
+    }
+
     fn refs_by_git(&self, names: &[String]) -> Result<Refs, GitError> {
         let format = "--format=%(refname)%00%(objectname)%00%(symref)%00";
         let call = self.call(["for-each-ref", format]).with_arguments(names);

@@ -222,6 +222,11 @@ impl Reader<'_> {
         let permissions = hook.take("permissions");
         let window = hook.take("window");
         let increment = hook.take("increment");
+        let worktree = if headless {
+            hook.take("worktree")
+        } else {
+            None
+        };
 
         let code = ProblemCode::PromptUnknown;
         let prompt = prompt.and_then(|node| self.prompt_name(node, what, code));
@@ -247,6 +252,9 @@ impl Reader<'_> {
             harness,
             increment,
             headless,
+            without_worktree: worktree
+                .and_then(|node| self.boolean(node, "`worktree`"))
+                .is_some_and(|worktree| !worktree),
         })
     }
 }

@@ -13,3 +13,4 @@ mod rounds;
 mod routing;
 mod scheduling;
 mod stories;
+mod without_worktree;

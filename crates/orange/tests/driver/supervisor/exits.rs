@@ -255,6 +255,12 @@ const RULES: &[Rule] = &[
         runs: 2,
         ..rule("autopilot", "worker", "in_progress")
     },
+    Rule {
+        // Back to the queue, and restarted from there.
+        then: "in_progress",
+        runs: 2,
+        ..rule("local", "worker", "in_progress")
+    },
 ];
 
 /// Every exit rule of every shipped workflow is tested, and nothing else.
