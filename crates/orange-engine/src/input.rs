@@ -275,6 +275,9 @@ pub struct UncommittedWork {
     pub files: Vec<String>,
     /// Files that may look changed only because orange does not run their git filter.
     pub unfiltered: Vec<UnfilteredFile>,
+    /// The branch that the worktree is on, if it has another commit than the task's branch and can
+    /// become the task's branch.
+    pub other_branch: Option<BranchName>,
     /// Anything else, each as a sentence.
     pub others: Vec<String>,
 }

@@ -212,6 +212,9 @@ pub struct Submission {
     /// The role that passed it; absent until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed_by: Option<Role>,
+    /// The role whose review failed it and ended the rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_by: Option<Role>,
 }
 
 /// The message of a transition, on its way to an agent.
@@ -471,9 +474,12 @@ fn count(number: usize) -> i64 {
 impl fmt::Display for Submission {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let commit = self.commit.short();
-        match &self.passed_by {
-            Some(role) => write!(formatter, "{commit}, passed by {}", actor(role)),
-            None => write!(formatter, "{commit}, submitted; no agent has reviewed it"),
+        match (&self.passed_by, &self.failed_by) {
+            (Some(role), _) => write!(formatter, "{commit}, passed by {}", actor(role)),
+            (None, Some(role)) => {
+                write!(formatter, "{commit}, submitted; failed by {}", actor(role))
+            }
+            (None, None) => write!(formatter, "{commit}, submitted; no agent has reviewed it"),
         }
     }
 }

@@ -215,6 +215,7 @@ impl Bench {
         git.release(&ReleaseRequest {
             slot,
             task,
+            branch: None,
             default,
         })
         .unwrap();

@@ -400,6 +400,7 @@ fn release(
     let released = git.release(&ReleaseRequest {
         slot: slot(record),
         task,
+        branch: None,
         default: Some(&project.default_branch),
     })?;
     Ok(match released {

@@ -24,6 +24,7 @@ use crate::DriverError;
 use crate::context::notes;
 use crate::failure::Failure;
 use crate::perform::Performer;
+use crate::workspaces::rescues::RescueInfo;
 
 /// The project's own instructions for runs of orange, below the repository.
 const INSTRUCTIONS: &str = ".orange/instructions.md";
@@ -90,6 +91,7 @@ impl Performer {
             skills: self.skills(task, &spawn.role),
             tree,
             diff,
+            other_branches: self.other_branches(task)?,
         })
     }
 
@@ -108,6 +110,21 @@ impl Performer {
             let _never_fails = writeln!(text, "not shown: {}", path.display());
         }
         text
+    }
+
+    /// What earlier runs committed on branches that are not the task's.
+    fn other_branches(&self, task: &Task) -> Result<String, DriverError> {
+        let rescues = self.workspaces.rescues_of(&task.id, None)?;
+        let mut text = String::new();
+        for rescue in RescueInfo::other_branches(&rescues) {
+            if let Some(notice) = rescue.describe_other_branch() {
+                let _never_fails = writeln!(text, "{notice}:");
+            }
+            for commit in &rescue.branch_commits {
+                let _never_fails = writeln!(text, "  {commit}");
+            }
+        }
+        Ok(text)
     }
 
     /// The text of the issue that the task is for.

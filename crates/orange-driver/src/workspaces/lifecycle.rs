@@ -61,7 +61,12 @@ impl Workspaces {
         notices.extend(self.include_files(&git, &project, &workspace, &acquired.worktree)?);
         self.run_script(Script::Setup, task, &project, &workspace)?;
         if restore {
-            notices.extend(restore_latest(&git, &task.id, &acquired)?);
+            notices.extend(restore_latest(
+                &git,
+                task,
+                &project.default_branch,
+                &acquired,
+            )?);
         }
         let file = workspace.path.join(&project.task_file);
         let mut bound = orange_store::bind(store, &task.id, &file, clock::now());
@@ -133,6 +138,7 @@ impl Workspaces {
         let released = git.release(&ReleaseRequest {
             slot: slot(&workspace),
             task: &task.id,
+            branch: Some(&task.branch),
             default: Some(&project.default_branch),
         });
         match released.map_err(Failure::temporary)? {

@@ -35,6 +35,9 @@ pub struct RescueInfo {
     pub operations: Vec<Operation>,
     /// The commits below it that are on no branch: id and subject, the newest first.
     pub commits: Vec<String>,
+    /// The commits of `branch`, up to `head`, that are on neither the task's branch nor the default
+    /// branch: id and subject, the newest first.
+    pub branch_commits: Vec<String>,
     /// The files that it changes; invalid UTF-8 is replaced.
     pub paths: Vec<String>,
     /// Whether it was restored into a worktree.
@@ -57,6 +60,32 @@ impl RescueInfo {
         latest.retain(|it| !it.is_restored);
         latest
     }
+
+    /// The latest rescue on each branch that is not the task's and has commits of its own.
+    pub fn other_branches(rescues: &[Self]) -> Vec<&Self> {
+        let mut found: Vec<&Self> = Vec::new();
+        for rescue in rescues.iter().rev() {
+            let is_listed = found.iter().any(|it| it.branch == rescue.branch);
+            if !rescue.branch_commits.is_empty() && !is_listed {
+                found.push(rescue);
+            }
+        }
+        found.reverse();
+        found
+    }
+
+    /// Names the branch that is not the task's, and how to add its commits to the task's branch.
+    pub fn describe_other_branch(&self) -> Option<String> {
+        let (branch, head) = (self.branch.as_ref()?, self.head.as_ref()?);
+        Some(other_branch_notice(branch, head, self.branch_commits.len()))
+    }
+}
+
+/// The branches whose commits need no rescue.
+struct Branches {
+    /// The task's.
+    own: BranchName,
+    default: BranchName,
 }
 
 /// Where to restore a rescue.
@@ -78,9 +107,9 @@ impl Workspaces {
         task: &TaskId,
         project: Option<&ProjectName>,
     ) -> Result<Vec<RescueInfo>, DriverError> {
-        let git = self.repository_with(task, project)?;
+        let (git, branches) = self.repository_with(task, project)?;
         let rescues = git.rescues(task)?;
-        let info = |it| rescue_info(&git, &rescues, it);
+        let info = |it| rescue_info(&git, branches.as_ref(), &rescues, it);
         rescues.iter().map(info).collect()
     }
 
@@ -93,7 +122,7 @@ impl Workspaces {
         number: u32,
         to: &Destination,
     ) -> Result<Vec<String>, DriverError> {
-        let git = self.repository_with(task, project)?;
+        let (git, _) = self.repository_with(task, project)?;
         let rescued = git.require_rescue(task, number)?;
         let refused = |reason: String, paths: &[PathBuf]| DriverError::NotRestored {
             task: task.clone(),
@@ -149,10 +178,10 @@ impl Workspaces {
         &self,
         task: &TaskId,
         project: Option<&ProjectName>,
-    ) -> Result<Git, DriverError> {
+    ) -> Result<(Git, Option<Branches>), DriverError> {
         let known = match Store::open_read_only(&self.context.home) {
             Ok(store) => match store.require(task) {
-                Ok(stored) => Some(stored.task.project),
+                Ok(stored) => Some(stored.task),
                 // The repository may still have rescues of a task that the store has lost.
                 Err(StoreError::UnknownTask { .. }) if project.is_some() => None,
                 Err(error) => return Err(error.into()),
@@ -160,8 +189,13 @@ impl Workspaces {
             Err(StoreError::Missing { .. }) if project.is_some() => None,
             Err(error) => return Err(error.into()),
         };
-        let project = self.callers.project_for(known.as_ref().or(project))?;
-        self.open_repository(&project)
+        let known_project = known.as_ref().map(|it| &it.project);
+        let project = self.callers.project_for(known_project.or(project))?;
+        let branches = known.map(|it| Branches {
+            own: it.branch,
+            default: project.default_branch.clone(),
+        });
+        Ok((self.open_repository(&project)?, branches))
     }
 
     /// Creates a directory if needed, relative to the caller's directory.
@@ -177,7 +211,31 @@ impl Workspaces {
     }
 }
 
-fn rescue_info(git: &Git, rescues: &[Rescue], rescued: &Rescue) -> Result<RescueInfo, DriverError> {
+/// Says that commits are on a branch that is not the task's.
+pub(super) fn other_branch_notice(branch: &BranchName, head: &CommitId, count: usize) -> String {
+    let commit = head.short();
+    let (commits, them) = match count {
+        1 => (String::from("1 commit is"), "it"),
+        count => (format!("{count} commits are"), "them"),
+    };
+    format!(
+        "{commits} on git branch `{branch}` at {commit}, not on the task's branch; `git merge \
+         {commit}` in the task's worktree adds {them}"
+    )
+}
+
+fn rescue_info(
+    git: &Git,
+    branches: Option<&Branches>,
+    rescues: &[Rescue],
+    rescued: &Rescue,
+) -> Result<RescueInfo, DriverError> {
+    let branch_commits = match branches {
+        Some(Branches { own, default }) => {
+            git.commits_on_other_branch(rescued, own, Some(default))?
+        }
+        None => Vec::new(),
+    };
     let about = &rescued.about;
     let is_earlier = |it: &&Rescue| about.earlier.as_ref() == Some(&it.commit);
     Ok(RescueInfo {
@@ -190,6 +248,7 @@ fn rescue_info(git: &Git, rescues: &[Rescue], rescued: &Rescue) -> Result<Rescue
         head: about.head.clone(),
         operations: about.operations.clone(),
         commits: git.commits_on_no_branch(rescued)?,
+        branch_commits,
         paths: texts(&git.rescue_paths(rescued)?),
         is_restored: git.restored_numbers(&about.task)?.contains(&rescued.number),
         earlier: rescues.iter().find(is_earlier).map(|it| it.number),

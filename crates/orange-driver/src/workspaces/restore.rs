@@ -1,8 +1,10 @@
 //! Restores a task's latest rescues into its worktree automatically.
 
 use orange_effects::git::{AcquiredWorkspace, Git, Rescue, RestoreResult};
-use orange_engine::names::TaskId;
+use orange_engine::Task;
+use orange_engine::names::{BranchName, TaskId};
 
+use super::rescues::other_branch_notice;
 use crate::failure::Failure;
 
 /// Restores what was unsaved when the task last released a workspace, unless it was restored
@@ -12,9 +14,11 @@ use crate::failure::Failure;
 /// The oldest rescue comes first: it may have the `.gitignore` that hides the files of the next.
 pub(crate) fn restore_latest(
     git: &Git,
-    task: &TaskId,
+    task: &Task,
+    default: &BranchName,
     acquired: &AcquiredWorkspace<'_>,
 ) -> Result<Option<String>, Failure> {
+    let (task, own) = (&task.id, &task.branch);
     let Some(latest) = git.rescues(task).map_err(Failure::temporary)?.pop() else {
         return Ok(None);
     };
@@ -37,7 +41,22 @@ pub(crate) fn restore_latest(
             }
         };
         let left = rescues.get(index..).unwrap_or_default();
-        return Ok(Some(not_restored_warning(task, left, &reason)));
+        let beside = git.commits_on_other_branch(rescued, own, Some(default));
+        let beside = beside.map_err(Failure::temporary)?.len();
+        let paths = git.rescue_paths(rescued).map_err(Failure::temporary)?;
+        let about = &rescued.about;
+        let branch = match (&about.branch, &about.head) {
+            (Some(branch), Some(head)) if beside > 0 => {
+                Some(other_branch_notice(branch, head, beside))
+            }
+            _ => None,
+        };
+        let has_only_commits = paths.is_empty() && about.operations.is_empty();
+        return Ok(Some(match branch {
+            Some(branch) if has_only_commits => branch,
+            Some(branch) => format!("{}; {branch}", not_restored_warning(task, left, &reason)),
+            None => not_restored_warning(task, left, &reason),
+        }));
     }
     Ok(None)
 }

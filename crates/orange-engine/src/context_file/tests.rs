@@ -65,6 +65,7 @@ fn full(text: &str) -> ContextFacts {
         skills: vec![(String::from("testing"), source(text))],
         tree: vec![text.to_owned()],
         diff: text.to_owned(),
+        other_branches: text.to_owned(),
     }
 }
 
@@ -109,6 +110,7 @@ fn the_sections_have_a_fixed_order() {
             "### testing",
             "## Files of the repository",
             "## Uncommitted changes",
+            "## Other branches",
         ]
     );
     assert!(

@@ -212,6 +212,7 @@ fn check_git(gate: &GitGate, steps: &PlanBuilder<'_>) -> GateResult {
             GitCondition::Clean => GateFailure::Uncommitted {
                 files: git.uncommitted.files.clone(),
                 unfiltered: git.uncommitted.unfiltered.clone(),
+                other_branch: git.uncommitted.other_branch.clone(),
                 others: git.uncommitted.others.clone(),
             },
             condition => GateFailure::Git {

@@ -14,7 +14,25 @@ pub(super) fn hints_for(refusal: &Refusal) -> Vec<String> {
     // A caller that is not allowed to ask gets no hints on how to pass the gates.
     let is_barred = |missing: &&Blocker| matches!(missing, Blocker::NotAllowed { .. });
     let barred = refusal.missing.iter().find(is_barred);
-    let all = refusal.missing.iter();
+    // The commits are on the branch that another hint makes the task's.
+    let is_on_other_branch = refusal.missing.iter().any(|it| {
+        matches!(
+            it,
+            Blocker::GateFailed {
+                failure: GateFailure::Uncommitted {
+                    other_branch: Some(_),
+                    ..
+                }
+            }
+        )
+    });
+    let is_answered = |missing: &Blocker| {
+        let failure = GateFailure::Git {
+            condition: GitCondition::CommitsAhead,
+        };
+        is_on_other_branch && *missing == Blocker::GateFailed { failure }
+    };
+    let all = refusal.missing.iter().filter(|it| !is_answered(it));
     for missing in all.filter(|missing| barred.is_none_or(|barred| barred == *missing)) {
         let is_confirmed_by_other = matches!(missing, Blocker::ConfirmationNeeded { .. })
             && hints.iter().any(|hint| hint.contains(" --yes`"));
@@ -362,6 +380,21 @@ fn gate_hint(failure: &GateFailure, same_command: &str, refusal: &Refusal) -> Op
                 None => format!("orange task diff {task}"),
             };
             format!("check what is new with `{look}`, then run `{same_command} --head {to}`")
+        }
+        GateFailure::Uncommitted {
+            files,
+            other_branch: Some(branch),
+            ..
+        } => {
+            let commit = if files.is_empty() {
+                ""
+            } else {
+                "commit the files; "
+            };
+            format!(
+                "{commit}run `orange task update {task} --branch`, which makes `{branch}` the \
+                 task's branch; then run `{same_command}`"
+            )
         }
         GateFailure::Uncommitted {
             files, unfiltered, ..

@@ -29,27 +29,40 @@ pub(super) fn submission_after(
     if matches!(trigger, Trigger::Merged | Trigger::PrMerged) {
         return Ok(kept);
     }
-    let pass_gate = edge.gates.iter().find_map(|gate| match &gate.kind {
-        GateKind::Section(gate) if gate.verdict == Some(Verdict::Pass) => Some(gate),
-        _ => None,
-    });
+    let verdict_gate = |verdict: Verdict| {
+        edge.gates.iter().find_map(move |gate| match &gate.kind {
+            GateKind::Section(gate) if gate.verdict == Some(verdict) => Some(gate),
+            _ => None,
+        })
+    };
+    let pass_gate = verdict_gate(Verdict::Pass);
     let is_git_gate = |kind: &GateKind| matches!(kind, GateKind::Git(_));
     if pass_gate.is_none() && !edge.gates.iter().any(|gate| is_git_gate(&gate.kind)) {
         let kind = steps.workflow.state(to).map(|state| state.kind);
         let work_continues = matches!(kind, Some(Kind::Agent | Kind::Queued));
-        return Ok(kept.filter(|_| !work_continues));
+        let failed_by = verdict_gate(Verdict::Fail).map(|gate| judged_by(steps, gate, by));
+        let kept = kept.filter(|_| !work_continues);
+        return Ok(kept.map(|kept| match failed_by {
+            Some(role) => Submission {
+                failed_by: Some(role),
+                passed_by: None,
+                ..kept
+            },
+            None => kept,
+        }));
     }
     let Some(git) = steps.facts().and_then(|facts| facts.git.as_ref()) else {
         return Err(vec![FactNeeded::Git]);
     };
     Ok(Some(Submission {
         commit: git.head.clone(),
-        passed_by: pass_gate.map(|gate| passed_by(steps, gate, by)),
+        passed_by: pass_gate.map(|gate| judged_by(steps, gate, by)),
+        failed_by: None,
     }))
 }
 
 /// The role behind a verdict: the role that submitted it, else the role that takes the edge.
-fn passed_by(steps: &PlanBuilder<'_>, gate: &SectionGate, by: &Role) -> Role {
+fn judged_by(steps: &PlanBuilder<'_>, gate: &SectionGate, by: &Role) -> Role {
     let record = steps.task.sections.get(&gate.section);
     let mut allowed = gate.from_role.iter();
     let submitter = allowed.find(|role| record.is_some_and(|it| it.submitted_by.contains(role)));

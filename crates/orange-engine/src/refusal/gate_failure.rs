@@ -145,6 +145,9 @@ pub enum GateFailure {
         files: Vec<String>,
         /// Files that may look uncommitted only because their filter is not run.
         unfiltered: Vec<UnfilteredFile>,
+        /// The branch that the worktree is on, if it is another one that could become the task's.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        other_branch: Option<BranchName>,
         /// Anything else, each as a sentence.
         others: Vec<String>,
     },
@@ -317,6 +320,7 @@ fn fmt_other(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::
             files,
             unfiltered,
             others,
+            ..
         } => fmt_uncommitted(formatter, files, unfiltered, others),
         GateFailure::Git { condition } => formatter.write_str(match condition {
             GitCondition::Clean => "the worktree has uncommitted changes",

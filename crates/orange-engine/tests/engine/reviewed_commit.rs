@@ -38,7 +38,11 @@ fn in_review(workflow: &Workflow) -> World<'_> {
 
 fn submission(commit: &str, passed_by: Option<Role>) -> Submission {
     let commit = id(commit);
-    Submission { commit, passed_by }
+    Submission {
+        commit,
+        passed_by,
+        failed_by: None,
+    }
 }
 
 fn merge(head: Option<&str>) -> Cause {
@@ -92,6 +96,38 @@ fn a_verdict_applies_to_the_submitted_commit() {
         world.task.submission,
         Some(submission("later", Some(Role::Reviewer)))
     );
+}
+
+#[test]
+fn a_commit_that_failed_its_last_review_says_so() {
+    let workflow = shipped_workflow("default");
+    let mut world = in_review(&workflow);
+    let submitted = world.task.submission.clone().unwrap().to_string();
+    assert_eq!(submitted, "head, submitted; no agent has reviewed it");
+    for round in 1..=5 {
+        let text = format!("Verdict: FAIL\n\nProblem {round}.");
+        world.write(&[HANDOFF, ("## Review", &text)]);
+        if let Decision::Plan(_) = world.step(request(
+            Role::Reviewer,
+            RequestKind::Move {
+                to: status("stuck"),
+            },
+        )) {
+            break;
+        }
+        world.expect_move(Role::Reviewer, "working");
+        assert_eq!(world.task.submission, None);
+        let handoff = format!("DONE: it, again {round}");
+        world.write(&[("## Handoff", &handoff)]);
+        world.expect_move(Role::Worker, "agent-review");
+    }
+    assert_eq!(world.task.status, status("stuck"));
+    let failed = world.task.submission.clone().unwrap();
+    assert_eq!(
+        failed.to_string(),
+        "head, submitted; failed by the reviewer"
+    );
+    assert_eq!(replay(&world.events).unwrap(), world.task);
 }
 
 #[test]

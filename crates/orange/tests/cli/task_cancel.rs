@@ -372,3 +372,55 @@ fn commits_on_no_branch_are_named_wherever_the_saved_work_is() {
     let listed = stage.run_ok(&["task", "restore", "fix"]);
     assert!(listed.contains("1  no branch, 0 files"), "{listed}");
 }
+
+#[test]
+fn commits_on_another_branch_are_named_until_the_task_has_them() {
+    let stage = Stage::new("default");
+    let elsewhere = "git checkout -qb other; echo two > two.txt; git add two.txt; \
+                     git commit -qm 'important work'; ask task show";
+    stage.script("worker-1", elsewhere);
+    let id = stage.create(&["fix", "Fix it"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let commit = stage.git_output("repo", "rev-parse other");
+    let named = format!("on git branch `other` at {}", &commit.trim()[..12]);
+    let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, cancelled) = stage.call(&["task", "cancel", "fix", "--wait", "60"]);
+    let cancelled = joined(&cancelled);
+    assert!(cancelled.contains(&named), "{cancelled}");
+    assert!(!cancelled.contains("uncommitted"), "{cancelled}");
+    stage.wait_until_idle(&id);
+    for words in [
+        &["task", "show", "fix"][..],
+        &["task", "why", "fix"],
+        &["task", "restore", "fix"],
+        &["task", "diff", "fix"],
+    ] {
+        let (code, output) = stage.call(words);
+        assert!(
+            code == 0 && joined(&output).contains(&named),
+            "{words:?}: {output}"
+        );
+    }
+    let shown = stage.run_ok(&["task", "restore", "fix", "1"]);
+    assert!(shown.contains(" important work\n"), "{shown}");
+
+    stage.script("worker-2", "hang");
+    let (code, reopened) = stage.call(&["task", "reopen", "fix", "--wait", "60"]);
+    assert!(
+        code == 0 && joined(&reopened).contains(&named),
+        "{reopened}"
+    );
+    let worktree = stage.worktree(&id);
+    assert!(!worktree.join("two.txt").exists());
+    let still = stage.git_output("repo", "rev-parse other");
+    assert_eq!(still, commit, "the branch was moved");
+    // The advised command brings the work, and then nothing is left to say.
+    let merge = format!("merge -q {}", &commit.trim()[..12]);
+    assert!(stage.git_in(&worktree, &merge).status.success());
+    assert!(worktree.join("two.txt").exists());
+    for words in [["task", "show", "fix"], ["task", "diff", "fix"]] {
+        let (_, output) = stage.call(&words);
+        assert!(!joined(&output).contains("git branch `other`"), "{output}");
+    }
+}

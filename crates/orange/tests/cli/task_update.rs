@@ -252,3 +252,29 @@ fn a_message_reaches_the_agent_that_stays() {
     assert!(output.contains("orange task tell"), "{output}");
     assert_eq!(stage.store().inbox(&id).unwrap().len(), 1);
 }
+
+#[test]
+fn work_on_another_branch_is_refused_with_the_command_that_adopts_it() {
+    let stage = Stage::new("minimal");
+    let elsewhere = "git checkout -qb better; echo two > two.txt; git add two.txt; \
+                     git commit -qm two; ask task complete; ask task update --status reviewing";
+    stage.script("worker-1", elsewhere);
+    let id = stage.create(&["fix", "Fix it"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let adopt = format!("run `orange task update {id} --branch`, which makes `better` the task's");
+    let calls = joined(&stage.calls());
+    assert_eq!(calls.matches(&adopt).count(), 2, "{calls}");
+    let (code, merged) = stage.call(&["task", "merge", "fix", "--yes"]);
+    let merged = joined(&merged);
+    assert!(code == 3 && merged.contains(&adopt), "{merged}");
+    for text in [&calls, &merged] {
+        assert!(!text.contains("commit the work"), "{text}");
+        assert!(!text.contains("git add"), "{text}");
+    }
+    stage.run_ok(&["task", "update", id.as_str(), "--branch"]);
+    assert_eq!(stage.task(&id).branch.as_str(), "better");
+    let (_, merged) = stage.call(&["task", "merge", id.as_str(), "--yes"]);
+    assert!(!merged.contains("the worktree is on"), "{merged}");
+}

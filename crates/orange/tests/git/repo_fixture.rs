@@ -197,6 +197,7 @@ impl RepoFixture {
                 path: &self.slot(),
             },
             task: &TaskId::new(task),
+            branch: None,
             default: None,
         })
     }

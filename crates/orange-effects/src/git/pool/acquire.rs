@@ -185,6 +185,7 @@ impl<'a> Worktree<'a> {
             let release = ReleaseRequest {
                 slot: acquire.slot,
                 task: acquire.task,
+                branch: Some(acquire.branch),
                 default: acquire.default,
             };
             match self.git().release(&release)? {

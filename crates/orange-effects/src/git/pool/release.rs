@@ -8,9 +8,10 @@ use orange_engine::names::{BranchName, CommitId, TaskId};
 
 use super::saved_contents::SavedContents;
 use super::settle::SettleResult;
+use crate::git::rescue::RescueScope;
 use crate::git::worktree::nested_repositories::Submodule;
 use crate::git::worktree::status::WorktreeStatus;
-use crate::git::{Git, GitError, Marker, Phase, Rescue, Slot, SlotRefusal, Worktree};
+use crate::git::{Git, GitError, Head, Marker, Phase, Rescue, Slot, SlotRefusal, Worktree};
 use crate::safe_directory::EntryKind;
 
 /// How often a worktree that keeps changing is saved and cleaned before we give up.
@@ -21,6 +22,8 @@ const ROUNDS: usize = 3;
 pub struct ReleaseRequest<'a> {
     pub slot: Slot<'a>,
     pub task: &'a TaskId,
+    /// The task's branch, if that is known; otherwise the branch that the workspace was bound with.
+    pub branch: Option<&'a BranchName>,
     /// The default branch, if configured; HEAD moves there if the task's branch has no commit.
     pub default: Option<&'a BranchName>,
 }
@@ -124,8 +127,14 @@ impl Worktree<'_> {
             };
             let head = status.head.clone();
             let earlier = self.release_rescue(marker)?;
-            if !self.is_saved(&status, marker)?
-                && let Some(rescued) = self.rescue_from(release.task, status, earlier.as_ref())?
+            let scope = if self.leaves_commits(&head, release, marker, earlier.as_ref())? {
+                RescueScope::Branch
+            } else {
+                RescueScope::Unsaved
+            };
+            if (scope == RescueScope::Branch || !self.is_saved(&status, marker)?)
+                && let Some(rescued) =
+                    self.rescue_from(release.task, status, earlier.as_ref(), scope)?
             {
                 let phase = Phase::Releasing {
                     task: release.task.clone(),
@@ -147,6 +156,34 @@ impl Worktree<'_> {
         }
         let obstacles = stuck.into_iter().map(Obstacle::Stuck).collect();
         Ok(ReleaseResult::Retired { obstacles, rescues })
+    }
+
+    /// Whether HEAD is on a branch that is not the task's, with commits that only this branch shows,
+    /// and that no rescue of this release names yet.
+    fn leaves_commits(
+        &self,
+        head: &Head,
+        release: &ReleaseRequest<'_>,
+        marker: &Marker,
+        earlier: Option<&Rescue>,
+    ) -> Result<bool, GitError> {
+        let bound = match &marker.phase {
+            Phase::Bound { branch, .. } => Some(branch),
+            _ => None,
+        };
+        let (Some(own), Some(name), Some(commit)) =
+            (release.branch.or(bound), head.branch(), head.commit())
+        else {
+            return Ok(false);
+        };
+        let is_named = earlier.is_some_and(|it| {
+            it.about.branch.as_ref() == Some(name) && it.about.head.as_ref() == Some(commit)
+        });
+        if own == name || is_named {
+            return Ok(false);
+        }
+        let commits = self.git().commits_beside(commit, own, release.default, 1)?;
+        Ok(!commits.is_empty())
     }
 
     /// What an interrupted release has saved, or the commits of an interrupted acquire.

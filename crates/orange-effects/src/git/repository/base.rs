@@ -180,7 +180,7 @@ impl Git {
     }
 
     /// A branch's refs: the local one, then the remote-tracking one.
-    fn names_of(&self, branch: &BranchName) -> Result<Vec<String>, GitError> {
+    pub(crate) fn names_of(&self, branch: &BranchName) -> Result<Vec<String>, GitError> {
         let mut names = vec![branch_ref(branch)?];
         let remote = self.remote_name();
         names.extend(remote.map(|remote| format!("refs/remotes/{remote}/{branch}")));

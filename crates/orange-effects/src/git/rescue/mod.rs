@@ -29,6 +29,15 @@ const ROUNDS: usize = 3;
 /// The parents of a commit.
 type Parents = Vec<String>;
 
+/// What makes a rescue necessary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RescueScope {
+    /// Unsaved work.
+    Unsaved,
+    /// Unsaved work, or the commits of the branch that is checked out, which is not the task's.
+    Branch,
+}
+
 impl Worktree<'_> {
     /// Saves unsaved work under `refs/orange/rescue/<task>/<n>`; `None` when everything is saved.
     ///
@@ -37,7 +46,7 @@ impl Worktree<'_> {
     /// twice. Ignored files are not saved, and nested repositories cannot be: a caller that removes
     /// anything must check [`Worktree::condition`] first, as [`super::Git::release`] does.
     pub fn rescue(&self, task: &TaskId) -> Result<Option<Rescue>, GitError> {
-        self.rescue_from(task, self.status()?, None)
+        self.rescue_from(task, self.status()?, None, RescueScope::Unsaved)
     }
 
     /// Like [`Worktree::rescue`], starting from a status that was just read. `earlier` is what the
@@ -47,10 +56,11 @@ impl Worktree<'_> {
         task: &TaskId,
         mut status: WorktreeStatus,
         earlier: Option<&Rescue>,
+        scope: RescueScope,
     ) -> Result<Option<Rescue>, GitError> {
         task_part(task)?;
         for _round in 0..ROUNDS {
-            if !self.is_unsaved(&status)? {
+            if scope == RescueScope::Unsaved && !self.is_unsaved(&status)? {
                 return Ok(None);
             }
             let found = self.on_disk(&status.paths(), HashMode::Write)?;

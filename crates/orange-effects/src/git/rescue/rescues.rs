@@ -196,6 +196,49 @@ impl Git {
         Ok(text.text()?.lines().map(str::to_owned).collect())
     }
 
+    /// The commits of a rescue's branch that neither the task's branch nor the default branch
+    /// contains: id and subject, the newest first. The task's own branch has none, and neither has
+    /// a branch that is gone or was moved away from the rescue.
+    pub fn commits_on_other_branch(
+        &self,
+        rescued: &Rescue,
+        own: &BranchName,
+        default: Option<&BranchName>,
+    ) -> Result<Vec<String>, GitError> {
+        let (Some(branch), Some(head)) = (&rescued.about.branch, &rescued.about.head) else {
+            return Ok(Vec::new());
+        };
+        let tip = self.branch(branch)?;
+        let has_head = match &tip {
+            Some(tip) => self.contains(tip, head)?,
+            None => false,
+        };
+        if branch == own || !has_head {
+            return Ok(Vec::new());
+        }
+        self.commits_beside(head, own, default, MAX_COMMITS)
+    }
+
+    /// The commits up to a commit that neither a task's branch nor the default branch contains: id
+    /// and subject, the newest first.
+    pub(crate) fn commits_beside(
+        &self,
+        commit: &CommitId,
+        own: &BranchName,
+        default: Option<&BranchName>,
+        limit: usize,
+    ) -> Result<Vec<String>, GitError> {
+        let mut names = self.names_of(own)?;
+        if let Ok(default) = self.default_branch(default) {
+            names.extend(self.names_of(&default)?);
+        }
+        let known = self.refs(&names)?.commits;
+        let limit = format!("--max-count={limit}");
+        let call = self.call(["log", "--format=%h %s", &limit, commit.as_str(), "--not"]);
+        let call = call.with_arguments(known.values().map(CommitId::as_str));
+        Ok(call.text()?.lines().map(str::to_owned).collect())
+    }
+
     fn rescues_below(&self, prefix: &str) -> Result<Vec<Rescue>, GitError> {
         if self.has_no_ref_below(prefix) {
             return Ok(Vec::new());

@@ -82,6 +82,7 @@ impl Condition {
             };
             format!("the worktree is on {on}, not on `{branch}`")
         });
+        let other_branch = self.head.branch().filter(|_| elsewhere.is_some());
         let others = elsewhere.into_iter().chain(operations);
         let files = self.changes.iter();
         let files = files.filter(|it| !self.unfiltered.contains_key(*it));
@@ -93,6 +94,7 @@ impl Condition {
         UncommittedWork {
             files: files.map(shown).collect(),
             unfiltered: unfiltered.collect(),
+            other_branch: other_branch.cloned(),
             others: others.chain(submodules).chain(repositories).collect(),
         }
     }
@@ -157,6 +159,8 @@ impl Git {
         let start = &tips.base.commit;
         let unclean = condition.map(|it| it.unclean_parts(request.branch, &head));
         let mut unclean = unclean.unwrap_or_default();
+        // The default branch cannot become a task's.
+        unclean.other_branch = unclean.other_branch.filter(|it| it != request.default);
         let is_tracked = is_staged
             || self.has_file(head.as_str(), task_file)?
             || self.has_commits_between(start, &head, Some(task_file))?;

@@ -58,11 +58,25 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 }
 
 /// Says that a task's uncommitted work was saved when its worktree was released, and how to restore
-/// it; `None` if no work was saved, or all of it was restored.
+/// it, and names the branches beside the task's that have commits; `None` if there is nothing to
+/// say, or all of it was restored.
 pub(super) fn saved_work(driver: &Driver, task: &TaskId) -> Option<String> {
     // A repository that cannot be read must not prevent the rest of the answer.
     let rescues = driver.workspaces.rescues_of(task, None).unwrap_or_default();
-    let latest = RescueInfo::latest(&rescues);
+    let branches = RescueInfo::other_branches(&rescues).into_iter();
+    let branches = branches.filter_map(RescueInfo::describe_other_branch);
+    let parts: Vec<String> = uncommitted_work(task, &rescues)
+        .into_iter()
+        .chain(branches)
+        .collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Says what was saved that is on no branch.
+fn uncommitted_work(task: &TaskId, rescues: &[RescueInfo]) -> Option<String> {
+    let mut latest = RescueInfo::latest(rescues);
+    // What is on a branch needs no restoring.
+    latest.retain(|it| !(it.paths.is_empty() && it.commits.is_empty() && it.operations.is_empty()));
     let (first, others) = latest.split_first()?;
     let number = first.number;
     let files = count_noun(first.paths.len(), "file");

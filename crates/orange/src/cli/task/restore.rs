@@ -143,7 +143,13 @@ fn text(rescues: &[RescueInfo], with_files: bool, width: Option<usize>) -> Text 
         let branch = rescue.branch.as_ref().map(ToString::to_string);
         let branch = branch.unwrap_or_else(|| String::from("no branch"));
         let commits = commits_on_no_branch(rescue);
-        let place = commits.unwrap_or(branch);
+        let place = match (&rescue.head, rescue.branch_commits.len()) {
+            (Some(head), count) if count > 0 => {
+                let (count, commit) = (count_noun(count, "commit"), head.short());
+                format!("{count} on git branch `{branch}` at {commit}, not on the task's branch")
+            }
+            _ => commits.unwrap_or(branch),
+        };
         let count = count_noun(rescue.paths.len(), "file");
         let when = ago(clock::now(), rescue.saved_at);
         let mut message = format!("  {place}, {count}, saved {when}");
@@ -165,7 +171,7 @@ fn text(rescues: &[RescueInfo], with_files: bool, width: Option<usize>) -> Text 
             width,
         );
         if with_files {
-            for commit in &rescue.commits {
+            for commit in rescue.commits.iter().chain(&rescue.branch_commits) {
                 text.push(Style::Plain, &format!("   {}", commit.escape_debug()));
                 text.end_line();
             }

@@ -43,6 +43,10 @@ fn describe(failure: &GateFailure) -> String {
         GateFailure::Uncommitted {
             files, unfiltered, ..
         } if files.is_empty() && !unfiltered.is_empty() => String::from("needs a git filter"),
+        GateFailure::Uncommitted {
+            other_branch: Some(_),
+            ..
+        } => String::from("is on another branch"),
         GateFailure::Uncommitted { .. } => String::from("needs a commit"),
         GateFailure::BranchMoved { .. } => String::from("the branch has moved"),
         GateFailure::Git { condition } => {

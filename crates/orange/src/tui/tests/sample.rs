@@ -193,6 +193,7 @@ pub fn model() -> Model {
         glance.submission = (id == "k3f9").then(|| Submission {
             commit: CommitId::new("5d0c2f9e41ab"),
             passed_by: Some(Role::Reviewer),
+            failed_by: None,
         });
         let message = Message::Glance(TaskId::new(id), Box::new(glance));
         update(&mut model, message);

@@ -100,6 +100,33 @@ fn the_second_attempt_is_told_the_first_error_and_the_uncommitted_work() {
 }
 
 #[test]
+fn the_second_attempt_is_told_of_commits_on_another_branch() {
+    let stage = Stage::new("autopilot");
+    let first = r#"git checkout -qb feature; echo half > half.txt; git add half.txt
+        git commit -qm 'the first half'
+        echo '{"status":"in_progress","summary":"began","reason":"no-time"}' | report"#;
+    script(&stage, 1, first);
+    script(
+        &stage,
+        2,
+        "ls > $SCRIPTS/files\necho two > two\ngit add -A\ngit commit -qm two\n\
+         echo '{\"status\":\"done\"}' | report",
+    );
+    let id = run_until(&stage, &["Add a file"], "done");
+    let commit = stage.git_output("repo", "rev-parse feature");
+    let named = format!("on git branch `feature` at {}", &commit.trim()[..12]);
+    let context = kept(&stage, "context-2");
+    assert!(context.contains("## Other branches"), "{context}");
+    assert!(context.contains(&named), "{context}");
+    assert!(context.contains(" the first half\n"), "{context}");
+    assert!(!kept(&stage, "files").contains("half.txt"));
+    // The user still learns of it when the task is done.
+    let shown = stage.run_ok(&["task", "show", id.as_str()]);
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains(&named), "{shown}");
+}
+
+#[test]
 fn a_child_is_told_the_report_of_its_parent() {
     let stage = Stage::new("autopilot");
     let script = r#"
