@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use orange_config::reason;
-use orange_effects::git::{Git, Operation, Rescue, RestoreRefusal, RestoreResult};
+use orange_config::{Project, reason};
+use orange_effects::git::{
+    Git, Operation, Rescue, RestoreRefusal, RestoreResult, may_have_rescues,
+};
 use orange_engine::names::{BranchName, CommitId, ProjectName, TaskId};
 use orange_engine::time::Timestamp;
 use orange_store::{Store, StoreError, WorkspaceState};
@@ -78,7 +80,11 @@ impl Workspaces {
         task: &TaskId,
         project: Option<&ProjectName>,
     ) -> Result<Vec<RescueInfo>, DriverError> {
-        let git = self.repository_with(task, project)?;
+        let project = self.project_of_task(task, project)?;
+        if !may_have_rescues(&project.path, task) {
+            return Ok(Vec::new());
+        }
+        let git = self.open_repository(&project)?;
         let rescues = git.rescues(task)?;
         let info = |it| rescue_info(&git, &rescues, it);
         rescues.iter().map(info).collect()
@@ -150,6 +156,15 @@ impl Workspaces {
         task: &TaskId,
         project: Option<&ProjectName>,
     ) -> Result<Git, DriverError> {
+        let project = self.project_of_task(task, project)?;
+        self.open_repository(&project)
+    }
+
+    fn project_of_task(
+        &self,
+        task: &TaskId,
+        project: Option<&ProjectName>,
+    ) -> Result<Project, DriverError> {
         let known = match Store::open_read_only(&self.context.home) {
             Ok(store) => match store.require(task) {
                 Ok(stored) => Some(stored.task.project),
@@ -160,8 +175,7 @@ impl Workspaces {
             Err(StoreError::Missing { .. }) if project.is_some() => None,
             Err(error) => return Err(error.into()),
         };
-        let project = self.callers.project_for(known.as_ref().or(project))?;
-        self.open_repository(&project)
+        self.callers.project_for(known.as_ref().or(project))
     }
 
     /// Creates a directory if needed, relative to the caller's directory.
