@@ -17,6 +17,7 @@ use super::error::{StoreError, failed};
 use super::migrations::{self, Schema};
 use crate::files::filesystem;
 use crate::files::filesystem::FileSystem;
+use crate::steps::trace;
 
 /// How long a writer waits for another one, which normally holds the lock for only milliseconds.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
@@ -73,7 +74,8 @@ impl Store {
         }
         require_safe(home.path())?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&path, flags).map_err(failed("open"))?;
+        let mut connection = Connection::open_with_flags(&path, flags).map_err(failed("open"))?;
+        trace(&mut connection, home);
         prepare(&connection, timeout)?;
         require_ours(&connection, &path)?;
         match migrations::schema(&connection, migrations::ALL)? {
@@ -106,6 +108,7 @@ impl Store {
         created.map_err(|error| StoreError::file("create the database", path, &error))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
+        trace(&mut connection, home);
         prepare(&connection, BUSY_TIMEOUT)?;
         require_ours(&connection, path)?;
         set_wal(&connection)?;

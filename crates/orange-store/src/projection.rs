@@ -1,5 +1,7 @@
 //! Writes copies of what the database holds into the task directory.
 
+use std::fs;
+
 use orange_engine::Task;
 use orange_engine::document::{Document, FieldValue, SectionName};
 use orange_engine::names::TaskId;
@@ -9,7 +11,7 @@ use orange_engine::time::Timestamp;
 use super::Store;
 use super::error::StoreError;
 use super::open::make_private;
-use crate::files::import::{StatusEdit, keep_stray, restore, status_edit};
+use crate::files::import::{StatusEdit, keep_stray, last_text, restore, status_edit};
 use crate::files::read_document::{FileContent, UnreadableReason, read_document};
 use crate::files::task_directory::TaskDirectory;
 use crate::files::task_file::{TaskFile, Text};
@@ -44,6 +46,7 @@ pub fn project(
     let attempt = "write the files of the task";
     let (file, stored) = TaskFile::open_with_task(store, id, now, attempt)?;
     let directory = file.directory.clone();
+    let is_first = !directory.history().exists();
     // Write the workflow first, because a rebuild needs it to interpret the history.
     whole_file::write_if_changed(&directory.workflow(), stored.workflow_text.as_bytes())?;
     reach("the workflow is written");
@@ -54,7 +57,25 @@ pub fn project(
     write_notes(store, &directory)?;
     write_issue(store, &directory, &stored.task)?;
     let task = &stored.task;
+    if is_first {
+        write_first(store, &file, task)?;
+    }
     rewrite(store, &file, task, &|old| old.with_fields(&fields(task)))
+}
+
+/// Writes the first TASK.md, with the engine's keys. No process can be writing this file yet, so it
+/// is not waited for like one that is missing later.
+fn write_first(store: &Store, file: &TaskFile, task: &Task) -> Result<(), StoreError> {
+    if file.bound || fs::symlink_metadata(&file.live).is_ok() {
+        return Ok(());
+    }
+    let text = last_text(store, &file.directory)?;
+    if let Ok(document) = Document::parse(text.as_bytes()) {
+        let document = document.with_fields(&fields(task));
+        whole_file::write_new(&file.live, document.text().as_bytes(), 0o600)?;
+        reach("the file is restored");
+    }
+    Ok(())
 }
 
 /// Writes the performers' notes, for a rebuild.

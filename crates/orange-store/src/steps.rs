@@ -4,6 +4,9 @@
 //! then kill it at each of them with SIGKILL: the store's own tests inside one process, and tests
 //! with the feature `crash-points` wherever the real program runs.
 
+use orange_config::Home;
+use rusqlite::Connection;
+
 /// A point at which a test may kill the process.
 #[cfg(not(any(test, feature = "crash-points")))]
 pub fn reach(_step: &'static str) {}
@@ -19,12 +22,37 @@ pub fn may_panic(_step: &'static str) {}
 /// When a test asks for it.
 #[cfg(feature = "crash-points")]
 pub fn may_panic(step: &'static str) {
-    use orange_config::{Environment, Home};
+    use orange_config::Environment;
     let home = Home::resolve(&Environment::read());
     let orders = home.map(|home| home.path().join("crash-points/panics"));
     let orders = orders.map(std::fs::read_to_string);
     let is_listed = orders.is_ok_and(|it| it.is_ok_and(|it| it.lines().any(|line| line == step)));
     assert!(!is_listed, "a test wants a panic in {step}");
+}
+
+/// Lets a test count the statements of a connection.
+#[cfg(not(feature = "crash-points"))]
+pub(crate) fn trace(_connection: &mut Connection, _home: &Home) {}
+
+/// Appends each statement of a connection to the home's file `crash-points/statements`, if there is
+/// one.
+#[cfg(feature = "crash-points")]
+pub(crate) fn trace(connection: &mut Connection, home: &Home) {
+    use rusqlite::trace::{TraceEvent, TraceEventCodes};
+    use std::fs::OpenOptions;
+    use std::io::Write as _;
+
+    let path = home.path().join("crash-points/statements");
+    let Ok(mut file) = OpenOptions::new().append(true).open(path) else {
+        return;
+    };
+    let write = move |event: TraceEvent<'_>| {
+        if let TraceEvent::Stmt(_, sql) = event {
+            let words: Vec<&str> = sql.split_whitespace().collect();
+            let _written = file.write_all(format!("{}\n", words.join(" ")).as_bytes());
+        }
+    };
+    let _traced = connection.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(write));
 }
 
 #[cfg(test)]

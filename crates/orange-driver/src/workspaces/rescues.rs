@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use orange_config::reason;
-use orange_effects::git::{Git, Operation, Rescue, RestoreRefusal, RestoreResult};
+use orange_config::{Project, reason};
+use orange_effects::git::{
+    Git, Operation, Rescue, RestoreRefusal, RestoreResult, may_have_rescues,
+};
 use orange_engine::names::{BranchName, CommitId, ProjectName, TaskId};
 use orange_engine::time::Timestamp;
 use orange_store::{Store, StoreError, WorkspaceState};
@@ -107,7 +109,11 @@ impl Workspaces {
         task: &TaskId,
         project: Option<&ProjectName>,
     ) -> Result<Vec<RescueInfo>, DriverError> {
-        let (git, branches) = self.repository_with(task, project)?;
+        let (project, branches) = self.project_of_task(task, project)?;
+        if !may_have_rescues(&project.path, task) {
+            return Ok(Vec::new());
+        }
+        let git = self.open_repository(&project)?;
         let rescues = git.rescues(task)?;
         let info = |it| rescue_info(&git, branches.as_ref(), &rescues, it);
         rescues.iter().map(info).collect()
@@ -179,6 +185,15 @@ impl Workspaces {
         task: &TaskId,
         project: Option<&ProjectName>,
     ) -> Result<(Git, Option<Branches>), DriverError> {
+        let (project, branches) = self.project_of_task(task, project)?;
+        Ok((self.open_repository(&project)?, branches))
+    }
+
+    fn project_of_task(
+        &self,
+        task: &TaskId,
+        project: Option<&ProjectName>,
+    ) -> Result<(Project, Option<Branches>), DriverError> {
         let known = match Store::open_read_only(&self.context.home) {
             Ok(store) => match store.require(task) {
                 Ok(stored) => Some(stored.task),
@@ -195,7 +210,7 @@ impl Workspaces {
             own: it.branch,
             default: project.default_branch.clone(),
         });
-        Ok((self.open_repository(&project)?, branches))
+        Ok((project, branches))
     }
 
     /// Creates a directory if needed, relative to the caller's directory.

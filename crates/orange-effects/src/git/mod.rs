@@ -32,7 +32,7 @@ pub use repository::Git;
 pub use repository::base::{Base, Freshness};
 pub use repository::name::{branch_words, default_task_branch, require_branch};
 pub use repository::remote::{RemoteAddress, without_password};
-pub use rescue::rescues::{Rescue, RescueOrigin};
+pub use rescue::rescues::{Rescue, RescueOrigin, may_have_rescues};
 pub use rescue::restore::{RestoreRefusal, RestoreResult};
 pub use worktree::facts::{Condition, FactsRequest};
 pub use worktree::ignored_files::IgnoredEntry;

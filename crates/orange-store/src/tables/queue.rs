@@ -54,40 +54,9 @@ impl Store {
     /// Every task that may count towards a limit: all but those that only wait in a queue, or have
     /// ended and left nothing behind.
     pub fn tasks_under_limits(&self) -> Result<Vec<ScheduledTask>, StoreError> {
-        let attempt = || failed("read the queue");
         let snapshot = self.connection.unchecked_transaction();
-        let snapshot = snapshot.map_err(attempt())?;
-        let mut reader = Reader::new(&snapshot)?;
-        let mut ids = BTreeSet::new();
-        let mut collect = |sql: &str, values: &[&str]| -> rusqlite::Result<()> {
-            let mut statement = snapshot.prepare(sql)?;
-            for found in statement.query_map(rusqlite::params_from_iter(values), id)? {
-                ids.insert(found?);
-            }
-            Ok(())
-        };
-        collect(
-            "SELECT task FROM workspaces WHERE task IS NOT NULL
-             UNION SELECT task FROM pending
-             UNION SELECT task FROM task_rows WHERE runs <> '{}'",
-            &[],
-        )
-        .map_err(attempt())?;
-        for (status, hash) in statuses(&snapshot).map_err(attempt())? {
-            let workflow = reader.workflow(&hash)?;
-            let mut states = workflow.iter().flat_map(|it| it.states.iter());
-            let state = states.find(|state| state.name.as_str() == status);
-            let is_idle = state.is_some_and(|it| matches!(it.kind, Kind::Queued | Kind::Terminal));
-            if !is_idle {
-                let sql = "SELECT task FROM task_rows WHERE status = ?1 AND workflow_hash = ?2";
-                collect(sql, &[&status, &hash]).map_err(attempt())?;
-            }
-        }
-        let mut holders = Vec::new();
-        for task in ids {
-            holders.extend(reader.standing(&task)?);
-        }
-        Ok(holders)
+        let snapshot = snapshot.map_err(failed("read the queue"))?;
+        tasks_under_limits(&snapshot)
     }
 
     /// The tasks that depend on this one.
@@ -146,6 +115,42 @@ impl Store {
     }
 }
 
+/// See [`Store::tasks_under_limits`].
+fn tasks_under_limits(connection: &Connection) -> Result<Vec<ScheduledTask>, StoreError> {
+    let attempt = || failed("read the queue");
+    let mut reader = Reader::new(connection)?;
+    let mut ids = BTreeSet::new();
+    let mut collect = |sql: &str, values: &[&str]| -> rusqlite::Result<()> {
+        let mut statement = connection.prepare(sql)?;
+        for found in statement.query_map(rusqlite::params_from_iter(values), id)? {
+            ids.insert(found?);
+        }
+        Ok(())
+    };
+    collect(
+        "SELECT task FROM workspaces WHERE task IS NOT NULL
+         UNION SELECT task FROM pending
+         UNION SELECT task FROM task_rows WHERE runs <> '{}'",
+        &[],
+    )
+    .map_err(attempt())?;
+    for (status, hash) in statuses(connection).map_err(attempt())? {
+        let workflow = reader.workflow(&hash)?;
+        let mut states = workflow.iter().flat_map(|it| it.states.iter());
+        let state = states.find(|state| state.name.as_str() == status);
+        let is_idle = state.is_some_and(|it| matches!(it.kind, Kind::Queued | Kind::Terminal));
+        if !is_idle {
+            let sql = "SELECT task FROM task_rows WHERE status = ?1 AND workflow_hash = ?2";
+            collect(sql, &[&status, &hash]).map_err(attempt())?;
+        }
+    }
+    let mut holders = Vec::new();
+    for task in ids {
+        holders.extend(reader.standing(&task)?);
+    }
+    Ok(holders)
+}
+
 /// The statuses that tasks are in, each with its workflow; jumps from one to the next by the index,
 /// however many tasks share a status.
 fn statuses(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
@@ -186,8 +191,9 @@ pub(crate) fn start_blockers(
     if task.queueing.after.is_empty() && limits == Limits::default() {
         return Ok(Vec::new());
     }
-    let mut all = standings(connection)?;
-    // If this task has ended, or one that it waits for, the list may lack it.
+    // Tasks that only wait in a queue hold back nothing, and there may be thousands of them.
+    let mut all = tasks_under_limits(connection)?;
+    // The list may lack this task and those that it waits for.
     let mut reader = Reader::new(connection)?;
     for id in task.queueing.after.iter().chain([&task.id]) {
         if all.iter().all(|it| it.task != *id) {

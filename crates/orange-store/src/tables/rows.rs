@@ -160,10 +160,10 @@ impl Store {
         let mut kinds = StatusKinds::default();
         let project = filter.project.as_ref().map(ProjectName::as_str);
         let status = filter.status.as_ref().map(Status::as_str);
+        let parents = parents(&snapshot).map_err(attempt())?;
         // An index on these few columns would cost each commit more than it saves a list.
         let sql = "SELECT task, project, status, workflow_hash, branch, summary, round,
-                   entered_at, attention, runs, '',
-                   (SELECT parent FROM tasks WHERE tasks.id = task_rows.task) FROM task_rows
+                   entered_at, attention, runs, '', '' FROM task_rows
                    WHERE (?1 IS NULL OR project = ?1) AND (?2 IS NULL OR status = ?2)";
         let mut statement = snapshot.prepare(sql).map_err(attempt())?;
         let mut found = statement
@@ -180,6 +180,7 @@ impl Store {
                 let project = project.unwrap_or_else(|| ProjectName::new(text(row, 1)));
                 let mut row = read(row, project, status).map_err(attempt())?;
                 row.children = children(&snapshot, &row)?;
+                row.parent = parents.get(&row.id).cloned();
                 rows.push(row);
             }
         }
@@ -266,6 +267,16 @@ fn read(row: &Row<'_>, project: ProjectName, status: KnownStatus) -> rusqlite::R
             .filter(|id| !id.is_empty())
             .map(TaskId::new),
     })
+}
+
+/// The parents of all subtasks. Few tasks have one, and the index finds them; looking into `tasks`
+/// for each row would read the snapshots of all tasks.
+fn parents(connection: &Connection) -> rusqlite::Result<BTreeMap<TaskId, TaskId>> {
+    let sql = "SELECT id, parent FROM tasks WHERE parent IS NOT NULL";
+    let mut statement = connection.prepare(sql)?;
+    let id = |row: &Row<'_>, column| row.get::<_, String>(column).map(TaskId::new);
+    let found = statement.query_map([], |row| Ok((id(row, 0)?, id(row, 1)?)))?;
+    found.collect()
 }
 
 /// The subtasks that a waiting task waits for. Few tasks wait, so a lookup for each is cheap.

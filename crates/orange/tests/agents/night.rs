@@ -340,7 +340,12 @@ fn assert_budget(night: &Night) {
         .stage
         .orange(&["task", "list", "--all", "--cost", "--json"]);
     let answer: Value = serde_json::from_slice(&answer.stdout).unwrap();
-    println!("{answer}");
+    for task in answer["tasks"].as_array().unwrap() {
+        let usage = &task["usage"];
+        let used = ["input_tokens", "output_tokens", "cached_tokens"];
+        let used = used.map(|it| usage[it].as_u64().unwrap_or(0));
+        assert!(used.iter().sum::<u64>() <= TOKENS, "{task}");
+    }
 }
 
 fn live_through(agents: &[Agent], size: Size) {

@@ -12,6 +12,8 @@
 #![cfg(target_os = "linux")]
 
 #[cfg(feature = "crash-points")]
+mod costs;
+#[cfg(feature = "crash-points")]
 mod crashes;
 mod dashboard;
 mod delivery;

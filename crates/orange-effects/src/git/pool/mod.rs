@@ -339,13 +339,16 @@ impl Worktree<'_> {
         if !self.directory().join("index").exists() {
             self.call(["read-tree", "--reset", "HEAD"]).succeed()?;
         }
-        let status = self.status()?;
-        // A process that was killed while filling may have left an incomplete file, which is
-        // removed; anything unsaved stays.
-        let check = SavedContents::default()
-            .and_index(&status)
-            .judge(self, &status)?;
-        self.remove_proved(&check.proved)?;
+        // A directory that was just created has nothing to look at.
+        if names(self.path())?.iter().any(|it| it != ".git") {
+            let status = self.status()?;
+            // A process that was killed while filling may have left an incomplete file, which is
+            // removed; anything unsaved stays.
+            let check = SavedContents::default()
+                .and_index(&status)
+                .judge(self, &status)?;
+            self.remove_proved(&check.proved)?;
+        }
         self.fill()?;
         marker.is_refilling = false;
         marker.write(self.directory())

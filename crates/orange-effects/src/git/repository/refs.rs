@@ -9,6 +9,7 @@ use orange_engine::names::{BranchName, CommitId};
 
 use super::name::branch_ref;
 use super::own_directory::read_file;
+use super::settings::Settings;
 use crate::git::{Git, GitError};
 
 /// Where git stores refs that have no file.
@@ -44,6 +45,9 @@ impl Git {
             }
         }
         let below = format!("{}/", branch_ref(branch)?);
+        if self.has_no_ref_below(&below) {
+            return Ok(None);
+        }
         let format = "--format=%(refname:lstrip=2)";
         let call = self.call(["for-each-ref", "--count=1", format, &below]);
         let found = call.text()?;
@@ -120,20 +124,11 @@ impl Git {
 
     /// Whether there is certainly no ref below a prefix that ends in `/`.
     pub(crate) fn has_no_ref_below(&self, prefix: &str) -> bool {
-        let is_empty = || {
-            let folder = self.directory().join(prefix);
-            let is_gone = fs::symlink_metadata(folder)
-                .is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-            let packed = self.read_packed_refs().filter(|_| is_gone)?;
-            let mut names = packed.lines().filter_map(|line| line.split_once(' '));
-            Some(!names.any(|(_, name)| name.starts_with(prefix)))
-        };
-        self.settings.has_plain_files() && is_empty() == Some(true)
+        has_no_ref_below(self.directory(), &self.settings, prefix)
     }
 
     fn read_packed_refs(&self) -> Option<String> {
-        let packed = read_if_exists(&self.directory().join(PACKED)).ok()?;
-        String::from_utf8(packed.unwrap_or_default()).ok()
+        read_packed_refs(self.directory())
     }
 
     /// The branch or the commit that a HEAD names; `None` when in doubt.
@@ -158,6 +153,24 @@ impl Git {
         let is_id = text.len() == self.id_digits() && text.bytes().all(|it| it.is_ascii_hexdigit());
         is_id.then(|| CommitId::new(text))
     }
+}
+
+/// Whether a repository has certainly no ref below a prefix that ends in `/`.
+pub(crate) fn has_no_ref_below(directory: &Path, settings: &Settings, prefix: &str) -> bool {
+    let is_empty = || {
+        let is_gone = fs::symlink_metadata(directory.join(prefix))
+            .is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        let packed = Some(directory).filter(|_| is_gone);
+        let packed = packed.and_then(read_packed_refs)?;
+        let mut names = packed.lines().filter_map(|line| line.split_once(' '));
+        Some(!names.any(|(_, name)| name.starts_with(prefix)))
+    };
+    settings.has_plain_files() && is_empty() == Some(true)
+}
+
+fn read_packed_refs(directory: &Path) -> Option<String> {
+    let packed = read_if_exists(&directory.join(PACKED)).ok()?;
+    String::from_utf8(packed.unwrap_or_default()).ok()
 }
 
 /// The content of a file; `None` when it does not exist, or when it is a directory, which holds

@@ -1,13 +1,16 @@
 //! The rescues of a repository, and their content.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use orange_engine::names::{BranchName, CommitId, TaskId};
 use orange_engine::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::git::repository::discover::git_directory;
 use crate::git::repository::name::task_part;
+use crate::git::repository::refs::has_no_ref_below;
+use crate::git::repository::settings::Settings;
 use crate::git::worktree::entry::{Entry, Tree};
 use crate::git::{Git, GitError, Operation};
 
@@ -117,6 +120,17 @@ impl Rescue {
     /// Its ref.
     pub fn reference(&self) -> String {
         format!("{REFS}/{}/{}", self.about.task, self.number)
+    }
+}
+
+/// Whether a task may have rescues, by the files of the repository: quicker than to open it.
+pub fn may_have_rescues(checkout: &Path, task: &TaskId) -> bool {
+    let (Some(directory), Ok(part)) = (git_directory(checkout), task_part(task)) else {
+        return true;
+    };
+    match Settings::read(&directory.join("config")) {
+        Ok(settings) => !has_no_ref_below(&directory, &settings, &format!("{REFS}/{part}/")),
+        Err(_) => true,
     }
 }
 
