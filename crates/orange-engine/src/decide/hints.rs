@@ -381,6 +381,38 @@ fn gate_hint(failure: &GateFailure, same_command: &str, refusal: &Refusal) -> Op
             };
             format!("check what is new with `{look}`, then run `{same_command} --head {to}`")
         }
+        GateFailure::Uncommitted { .. } => uncommitted_hint(failure, same_command, task),
+        GateFailure::Git { condition } => git_hint(*condition, same_command, by),
+        GateFailure::PullRequestMissing | GateFailure::PullRequestHead { .. } => {
+            format!("push the branch with `orange task pr {task}`, then run `{same_command}`")
+        }
+        GateFailure::PullRequestDraft { wanted: false } => {
+            format!("mark it as ready with `orange task pr {task} --ready`")
+        }
+        GateFailure::PullRequestUnknown { .. } => {
+            format!("ask again with `orange forge look`, then run `{same_command}`")
+        }
+        GateFailure::PullRequestState { .. }
+        | GateFailure::PullRequestDraft { .. }
+        | GateFailure::PullRequestChecks { .. }
+        | GateFailure::PullRequestReview { .. }
+        | GateFailure::PullRequestMergeable { .. }
+        | GateFailure::PullRequestThreads { .. } => {
+            format!("see it with `orange task pr {task} --open`, then run `{same_command}`")
+        }
+        GateFailure::Command { command, .. } => {
+            format!(
+                "make `{}` succeed, then run `{same_command}`",
+                command.join(" ")
+            )
+        }
+        GateFailure::ReportMissing | GateFailure::ReportDiffers { .. } => return None,
+    })
+}
+
+/// What to do about a worktree that is not clean, or not on the task's branch.
+fn uncommitted_hint(failure: &GateFailure, same_command: &str, task: &TaskId) -> String {
+    match failure {
         GateFailure::Uncommitted {
             files,
             other_branch: Some(branch),
@@ -409,36 +441,11 @@ fn gate_hint(failure: &GateFailure, same_command: &str, refusal: &Refusal) -> Op
         GateFailure::Uncommitted { files, .. } if files.is_empty() => {
             format!("fix that (see `git status`), then run `{same_command}`")
         }
-        GateFailure::Uncommitted { .. } => format!(
+        _ => format!(
             "commit them with `git add` and `git commit`, undo unwanted changes with `git restore \
              FILE`, and list unwanted new files in .gitignore; then run `{same_command}`"
         ),
-        GateFailure::Git { condition } => git_hint(*condition, same_command, by),
-        GateFailure::PullRequestMissing | GateFailure::PullRequestHead { .. } => {
-            format!("push the branch with `orange task pr {task}`, then run `{same_command}`")
-        }
-        GateFailure::PullRequestDraft { wanted: false } => {
-            format!("mark it as ready with `orange task pr {task} --ready`")
-        }
-        GateFailure::PullRequestUnknown { .. } => {
-            format!("ask again with `orange forge look`, then run `{same_command}`")
-        }
-        GateFailure::PullRequestState { .. }
-        | GateFailure::PullRequestDraft { .. }
-        | GateFailure::PullRequestChecks { .. }
-        | GateFailure::PullRequestReview { .. }
-        | GateFailure::PullRequestMergeable { .. }
-        | GateFailure::PullRequestThreads { .. } => {
-            format!("see it with `orange task pr {task} --open`, then run `{same_command}`")
-        }
-        GateFailure::Command { command, .. } => {
-            format!(
-                "make `{}` succeed, then run `{same_command}`",
-                command.join(" ")
-            )
-        }
-        GateFailure::ReportMissing | GateFailure::ReportDiffers { .. } => return None,
-    })
+    }
 }
 
 fn git_hint(condition: GitCondition, same_command: &str, by: &Role) -> String {

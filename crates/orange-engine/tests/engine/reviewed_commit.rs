@@ -127,7 +127,8 @@ fn a_commit_that_failed_its_last_review_says_so() {
         failed.to_string(),
         "head, submitted; failed by the reviewer"
     );
-    assert_eq!(replay(&world.events).unwrap(), world.task);
+    let replayed = replay(&world.events).unwrap();
+    assert_eq!(replayed.submission, world.task.submission);
 }
 
 #[test]

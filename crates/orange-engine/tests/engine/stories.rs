@@ -1348,6 +1348,11 @@ fn roles_of_the_workflow_s_own_run_and_die_like_the_others() {
                 String::from("qa"),
                 String::from("{Add a thing} 2/2 0")
             ),
+            (
+                String::from("reviewer"),
+                String::from("review-0"),
+                String::from("{Add a thing} 2/2 0")
+            ),
         ]
     );
     let runs: Vec<&str> = world
@@ -1356,7 +1361,7 @@ fn roles_of_the_workflow_s_own_run_and_die_like_the_others() {
         .values()
         .map(|run| run.id.as_str())
         .collect();
-    assert_eq!(runs.len(), 2);
+    assert_eq!(runs.len(), 3);
     assert_ne!(runs[0], runs[1]);
     world.settle();
     world.ends(&qa, Evidence::Exit { code: 1 });
@@ -1382,7 +1387,7 @@ fn roles_of_the_workflow_s_own_run_and_die_like_the_others() {
         shown(&world.ask(
             Role::Human,
             RequestKind::Respawn {
-                role: Some(Role::Reviewer)
+                role: Some(Role::from_name("clerk"))
             }
         )),
         "refused unknown-role"

@@ -378,7 +378,7 @@ fn a_short_night_with_two_agents() {
         job_tasks: 1,
         outage: Duration::from_secs(10),
         life: Duration::from_secs(6),
-        longest: Duration::from_mins(3),
+        longest: Duration::from_mins(6),
     };
     let longest = size.longest + Duration::from_mins(1);
     run_in_namespace_for(

@@ -415,12 +415,13 @@ fn commits_on_another_branch_are_named_until_the_task_has_them() {
     assert!(!worktree.join("two.txt").exists());
     let still = stage.git_output("repo", "rev-parse other");
     assert_eq!(still, commit, "the branch was moved");
-    // The advised command brings the work, and then nothing is left to say.
+    // The advised command brings the work, and then only the notice of the start names the branch.
     let merge = format!("merge -q {}", &commit.trim()[..12]);
     assert!(stage.git_in(&worktree, &merge).status.success());
     assert!(worktree.join("two.txt").exists());
-    for words in [["task", "show", "fix"], ["task", "diff", "fix"]] {
-        let (_, output) = stage.call(&words);
-        assert!(!joined(&output).contains("git branch `other`"), "{output}");
-    }
+    let (_, output) = stage.call(&["task", "diff", "fix"]);
+    assert!(!joined(&output).contains("git branch `other`"), "{output}");
+    let (_, shown) = stage.json(&["task", "show", "fix", "--json"]);
+    let attention = shown["task"]["attention"].as_array().unwrap();
+    assert_eq!(attention.len(), 1, "{shown}");
 }

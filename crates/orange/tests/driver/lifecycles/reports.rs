@@ -236,6 +236,32 @@ fn a_failed_push_is_retried_or_cleared() {
 }
 
 #[test]
+fn a_question_of_a_run_is_answered_with_a_request_for_changes() {
+    let stage = Stage::new("autopilot");
+    let question = r#"{"status":"needs_review","reason":"Which database?"}"#;
+    let id = after_run(&stage, 1, &reporting(question));
+    assert_eq!(stage.task(&id).status.as_str(), "needs_review");
+    let command = format!("orange task request-changes {id} -m TEXT");
+    let why = stage.run_ok(&["task", "why", id.as_str()]);
+    assert!(why.contains(&command), "{why}");
+    let attention = stage.run_ok(&["attention"]);
+    assert!(attention.contains("waits for your decision"), "{attention}");
+    stage.script("worker-2", "give told < \"$prompt_file\"\nexit 4");
+    let answer = [
+        "task",
+        "request-changes",
+        id.as_str(),
+        "-m",
+        "Use Postgres.",
+    ];
+    stage.run_ok(&answer);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    wait_for("the next run", || stage.path("scripts/told").exists());
+    let told = fs::read_to_string(stage.path("scripts/told")).unwrap();
+    assert!(told.contains("Use Postgres."), "{told}");
+}
+
+#[test]
 fn a_report_that_asks_for_children_creates_them_once() {
     let stage = Stage::new("autopilot");
     stage.configure("pool_size", &4.into());
