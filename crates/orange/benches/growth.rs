@@ -176,8 +176,8 @@ fn copy_tasks_sql(copies: usize, starts_itself: bool) -> String {
          INSERT INTO task_rows SELECT {id}, project, status, workflow_hash, {branch},
              summary || ' ' || n, 0, entered_at, attention, runs FROM task_rows, numbers;
          INSERT INTO events SELECT {id}, version, sequence, at, event FROM events, numbers;
-         INSERT INTO imports (task, version, by_role, asked, stray, hash, at)
-             SELECT {id}, version, by_role, asked, stray, hash, at FROM imports, numbers;
+         INSERT INTO imports (task, version, by_role, is_request, stray, hash, at)
+             SELECT {id}, version, by_role, is_request, stray, hash, at FROM imports, numbers;
          UPDATE tasks SET status = 'working', snapshot = json_set(snapshot, '$.status', 'working')
              WHERE id = 't00001';
          UPDATE task_rows SET status = 'working' WHERE task = 't00001';

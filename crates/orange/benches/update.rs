@@ -179,8 +179,8 @@ fn minimal(folder: &Path) {
         "INSERT INTO events (task, version, sequence, at, event)
          SELECT task, version + 2, (SELECT last FROM sequence), at, event FROM events
          ORDER BY version DESC LIMIT 2",
-        "INSERT INTO imports (task, version, by_role, asked, hash, at)
-         SELECT task, version, by_role, asked, hash, at FROM imports ORDER BY id DESC LIMIT 1",
+        "INSERT INTO imports (task, version, by_role, is_request, hash, at)
+         SELECT task, version, by_role, is_request, hash, at FROM imports ORDER BY id DESC LIMIT 1",
         "UPDATE tasks SET version = version + 2, snapshot = snapshot || ' '",
     ] {
         writing.execute(rows, []).unwrap();

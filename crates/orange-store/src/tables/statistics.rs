@@ -1,7 +1,7 @@
 //! What was recorded within a window, for reports.
 //!
-//! Indexes find the rows, so what was recorded before the window is not read. For a task
-//! that is older than the window, its status at the start of the window is looked up.
+//! Indexes find the rows, so what was recorded before the window is not read. The exception is the
+//! status that an older task had when the window began.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
