@@ -229,6 +229,17 @@ impl Stage {
         )
     }
 
+    /// TASK.md once it shows all that is recorded: a process records first and then writes the file.
+    pub fn current_text(&self, id: &TaskId) -> String {
+        let is_current = |text: &str| {
+            let version = format!("\nversion: {}\n", self.task(id).version);
+            text.contains(&version)
+        };
+        let in_time = Deadline::after(SOON).wait_for(|| is_current(&self.task_text(id)));
+        assert!(in_time, "TASK.md is old:\n{}", self.diagnostics(id));
+        self.task_text(id)
+    }
+
     pub fn task_text(&self, id: &TaskId) -> String {
         let path = self.home().tasks().join("app").join(id.as_str());
         fs::read_to_string(path.join("TASK.md")).unwrap_or_default()

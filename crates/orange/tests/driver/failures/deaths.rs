@@ -130,7 +130,7 @@ fn run_deaths(number: u64) {
     assert_eq!(stage.panes(), [] as [&str; 0], "seed {seed}");
     let runs = stage.store().runs(&id).unwrap();
     assert_eq!(runs.len(), 4, "seed {seed}\n{}", stage.diagnostics(&id));
-    let text = stage.task_text(&id);
+    let text = stage.current_text(&id);
     assert!(text.contains("status: reviewing"), "seed {seed}: {text}");
 }
 

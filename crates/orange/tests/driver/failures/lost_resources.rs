@@ -94,7 +94,7 @@ fn lesson_14_a_failed_start_returns_to_the_queue_and_says_why() {
         "{}",
         stage.diagnostics(&id)
     );
-    assert!(stage.task_text(&id).contains("status: pending"));
+    assert!(stage.current_text(&id).contains("status: pending"));
 }
 
 #[test]

@@ -43,8 +43,7 @@ fn run_until(stage: &Stage, status: &str) -> TaskId {
     stage.call(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_status(&id, status);
     stage.wait_until_idle(&id);
-    let version = format!("\nversion: {}\n", stage.task(&id).version);
-    wait_for("its files", || stage.task_text(&id).contains(&version));
+    stage.current_text(&id);
     drop(serving);
     id
 }

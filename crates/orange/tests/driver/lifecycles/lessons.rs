@@ -365,14 +365,16 @@ fn lesson_31_an_agent_that_rewrites_the_whole_file_reverts_nothing() {
     let rejected = events
         .iter()
         .any(|it| matches!(it.event.fact, Fact::EditRejected { .. }));
-    assert!(!rejected, "a status from memory is not a request");
+    let all = stage.diagnostics(&id);
+    assert!(!rejected, "a status from memory is not a request:\n{all}");
     // Text that is no longer in the file was imported before.
-    let text = stage.task_text(&id);
-    assert!(!text.contains("DONE: it"), "{text}");
-    assert!(text.contains("summary: Add two lines"), "{text}");
+    let text = stage.current_text(&id);
+    assert!(!text.contains("DONE: it"), "{text}\n{all}");
+    assert!(text.contains("summary: Add two lines"), "{text}\n{all}");
     let imports = stage.store().imports(&id).unwrap();
     for line in ["APPROACH: a", "DONE: it"] {
-        assert!(imports.iter().any(|it| it.text.contains(line)), "{line}");
+        let is_imported = imports.iter().any(|it| it.text.contains(line));
+        assert!(is_imported, "{line}\n{all}");
     }
 }
 

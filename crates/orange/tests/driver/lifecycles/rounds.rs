@@ -20,7 +20,7 @@ fn cancelled(stage: &Stage, id: &TaskId, commits: &[&str]) {
     assert_eq!(stage.panes(), [] as [&str; 0]);
     assert!(stage.store().workspace_of(id).unwrap().is_none());
     assert_eq!(log(stage, id), commits);
-    assert!(stage.task_text(id).contains("status: cancelled"));
+    assert!(stage.current_text(id).contains("status: cancelled"));
     stage.rebuild(id);
 }
 
@@ -57,7 +57,7 @@ fn the_first_seed_goes_from_the_queue_to_the_users_review() {
             .values()
             .any(|it| it.id == worker && it.state == RunState::Alive)
     );
-    let text = stage.task_text(&id);
+    let text = stage.current_text(&id);
     assert!(text.contains("review_round: 1"), "{text}");
     assert!(text.contains("crash_count: 0"), "{text}");
     stage.rebuild(&id);
@@ -216,7 +216,7 @@ fn asks_first(workflow: &str, after: &str) {
     stage.wait_for_status(&id, "reviewing");
     stage.wait_until_idle(&id);
     assert_eq!(stage.task(&id).summary, "Add a line");
-    let text = stage.task_text(&id);
+    let text = stage.current_text(&id);
     assert!(text.contains("Which line?"), "{text}");
     stage.rebuild(&id);
     cancelled(&stage, &id, &["one"]);

@@ -71,7 +71,7 @@ fn a_review_fails_is_fixed_and_passes_with_one_lasting_worker() {
     stage.wait_until_idle(&id);
     assert_eq!(stage.panes(), [] as [&str; 0]);
     assert_eq!(log(&stage, &id), ["one", "two", "two"]);
-    assert!(stage.task_text(&id).contains("status: cancelled"));
+    assert!(stage.current_text(&id).contains("status: cancelled"));
 }
 
 #[test]
