@@ -204,6 +204,7 @@ impl Bench {
             branch: &branch,
             known_commit: None,
             default: Some(&default),
+            merges_stay_here: true,
             task_file: "TASK.md",
             excluded: &[],
             aside: &self.path("aside"),

@@ -51,7 +51,7 @@ impl Workspaces {
         let git = self.open_repository(&project).map_err(Failure::temporary)?;
         let aside = self.aside(&workspace.name);
         let acquired = check_out(store, &git, task, &project, &workspace, &aside)?;
-        notices.extend(checkout_warnings(&acquired));
+        notices.extend(checkout_warnings(&project, &acquired));
         notices.extend(leftover_notice(
             &acquired.moved_aside,
             &workspace.name,
@@ -236,6 +236,7 @@ fn check_out<'git>(
         // The branch of a child starts at its parent's commit.
         known_commit: submitted.or(delegation.and_then(|it| it.start.as_ref())),
         default: Some(&project.default_branch),
+        merges_stay_here: !project.push,
         task_file: &project.task_file,
         excluded: &[],
         aside,
@@ -313,7 +314,7 @@ fn leftover_notice(moved: &[PathBuf], workspace: &WorkspaceName, aside: &Path) -
 }
 
 /// What the user should know about a worktree that was just checked out.
-fn checkout_warnings(acquired: &AcquiredWorkspace<'_>) -> Vec<String> {
+fn checkout_warnings(project: &Project, acquired: &AcquiredWorkspace<'_>) -> Vec<String> {
     let mut messages = Vec::new();
     if let Freshness::Stale(reason) = &acquired.freshness {
         messages.push(format!(
@@ -322,8 +323,15 @@ fn checkout_warnings(acquired: &AcquiredWorkspace<'_>) -> Vec<String> {
     }
     if acquired.base.is_diverged {
         let branch = &acquired.base.branch;
+        let start = if project.push {
+            "the remote's"
+        } else {
+            "the local one"
+        };
         messages.push(format!(
-            "the local `{branch}` and the remote's have diverged; the work starts from the remote's"
+            "the local `{branch}` and the remote's have diverged; the work starts from {start}, to \
+             which this project's merges go; `git pull` in {} joins both",
+            project.path.display()
         ));
     }
     messages

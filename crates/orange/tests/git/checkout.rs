@@ -4,8 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use orange_effects::git::{
-    AcquireRefusal, AcquireResult, Freshness, Head, Operation, ReleaseResult,
+    AcquireRefusal, AcquireResult, DiffRequest, FactsRequest, Freshness, Git, Head, Operation,
+    ReleaseResult,
 };
+use orange_engine::language::gates::GitCondition;
 use orange_engine::names::{BranchName, TaskId};
 
 use crate::repo_fixture::{RepoFixture, files};
@@ -111,6 +113,44 @@ fn own_commits_on_the_default_branch_count_unless_others_have_more() {
     let pushed = push(&repo, "main");
     let base = repo.acquire(&git, "t1", "fix").base;
     assert_eq!((base.commit.as_str(), base.is_diverged), (&*pushed, true));
+}
+
+#[test]
+fn work_starts_from_the_local_branch_if_merges_are_not_pushed() {
+    let mut repo = RepoFixture::new();
+    repo.merges_stay_here = true;
+    add_remote(&repo);
+    let merged = repo.commit(&repo.app(), "merged", "by an earlier task\n");
+    push(&repo, "main");
+    let git = repo.open();
+    let acquired = repo.acquire(&git, "t1", "fix");
+    let base = &acquired.base;
+    assert_eq!((base.commit.as_str(), base.is_diverged), (&*merged, true));
+    assert_eq!(acquired.head.commit(), Some(&base.commit));
+    // What was merged before is not this task's own work.
+    let conditions = |git: &Git| {
+        let facts = git.worktree(&repo.slot()).unwrap().facts(&FactsRequest {
+            branch: &BranchName::new("fix"),
+            default: &BranchName::new("main"),
+            task_file: "TASK.md",
+            start: None,
+            commit: None,
+        });
+        facts.unwrap().met_conditions
+    };
+    assert!(!conditions(&git).contains(&GitCondition::CommitsAhead));
+    repo.commit(&repo.slot(), "own", "own\n");
+    assert!(conditions(&git).contains(&GitCondition::CommitsAhead));
+    let diff = git.worktree(&repo.slot()).unwrap().diff(&DiffRequest {
+        branch: &BranchName::new("fix"),
+        default: &BranchName::new("main"),
+        start: None,
+        merged: None,
+        stat: true,
+        colour: false,
+    });
+    let diff = String::from_utf8(diff.unwrap().committed.text).unwrap();
+    assert!(diff.contains("own") && !diff.contains("merged"), "{diff}");
 }
 
 #[test]

@@ -26,6 +26,8 @@ pub type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 /// Everything one test needs, removed afterwards.
 pub struct RepoFixture {
     root: PathBuf,
+    /// Whether merges are not pushed.
+    pub merges_stay_here: bool,
     _gone_afterwards: Option<TempDir>,
 }
 
@@ -42,6 +44,7 @@ impl RepoFixture {
         let folder = folder.unwrap();
         let repo = Self {
             root: folder.path().join("yard"),
+            merges_stay_here: false,
             _gone_afterwards: Some(folder),
         };
         fs::create_dir_all(repo.path("home")).unwrap();
@@ -67,6 +70,7 @@ impl RepoFixture {
     pub fn at(root: PathBuf) -> Self {
         Self {
             root,
+            merges_stay_here: false,
             _gone_afterwards: None,
         }
     }
@@ -180,6 +184,7 @@ impl RepoFixture {
             branch: &BranchName::new(branch),
             known_commit: None,
             default: None,
+            merges_stay_here: self.merges_stay_here,
             task_file: "TASK.md",
             excluded: &[],
             aside: &self.slot().with_extension("aside"),

@@ -136,8 +136,19 @@ impl Git {
         request: &DiffRequest<'_>,
         head: &CommitId,
     ) -> Result<CommitId, GitError> {
-        let default = self.base(request.default)?.commit;
-        let found = self.merge_base(&default, head)?;
+        let tips = self.tips(request.default)?;
+        let default = tips.base.commit;
+        let mut found = self.merge_base(&default, head)?;
+        if tips.base.is_diverged
+            && let Some(local) = &tips.local
+            && let Some(forked) = self.merge_base(local, head)?
+        {
+            // Work that started from the local branch forked after the remote's branch did.
+            found = match found {
+                Some(earlier) if !self.contains(&forked, &earlier)? => Some(earlier),
+                _ => Some(forked),
+            };
+        }
         // The work of its parent is not its own, until the default branch contains that work.
         if let Some(start) = request.start
             && self.has_commit(start)?

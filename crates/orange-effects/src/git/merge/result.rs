@@ -89,7 +89,7 @@ impl Git {
         // A task file that a later commit removed would not be part of a squash. The merge is
         // refused all the same, as it is by the gates: the reviewed branch must not contain the
         // file.
-        if self.has_commits_between(merge.base, merge.head, Some(file))?
+        if self.has_commits_since(&[merge.base], merge.head, Some(file))?
             || self.has_file(merge.head.as_str(), file)?
         {
             return Ok(Err(MergeObstacle::TaskFile(file.to_owned())));

@@ -32,6 +32,8 @@ pub struct AcquireRequest<'a> {
     pub known_commit: Option<&'a CommitId>,
     /// The default branch, if configured.
     pub default: Option<&'a BranchName>,
+    /// Whether the project's merges are not pushed.
+    pub merges_stay_here: bool,
     /// The name of the task's file.
     pub task_file: &'a str,
     /// Other files at the root that orange writes and that must not be committed.
@@ -112,7 +114,8 @@ impl Git {
         }
         let (freshness, early_status) = self.fetch_and_read_status(&default, acquire);
         let freshness = freshness?;
-        let (base, [local, theirs]) = self.base_and_branch(&default, acquire.branch)?;
+        let (tips, [local, theirs]) = self.tips_and_branch(&default, acquire.branch)?;
+        let base = tips.start(acquire.merges_stay_here);
         let is_tracked = match &early_status {
             // The workspace is exactly at that commit, so its index has the same files.
             Some(status) if status.is_at(&base.commit) => status.has(task_file),

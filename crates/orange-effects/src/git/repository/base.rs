@@ -26,7 +26,7 @@ pub struct Base {
     /// remote's.
     pub commit: CommitId,
     /// Whether the local branch and the remote's each have commits that the other lacks; `commit`
-    /// is then the remote's.
+    /// is then the remote's, unless merges stay in this repository.
     pub is_diverged: bool,
 }
 
@@ -47,6 +47,22 @@ impl Tips {
     pub fn target(&self) -> &CommitId {
         let own = self.local.as_ref().filter(|_| self.base.is_diverged);
         own.unwrap_or(&self.base.commit)
+    }
+
+    /// The commits of the default branch that work may have started from: both, if they have
+    /// diverged.
+    pub fn starts(&self) -> Vec<&CommitId> {
+        let local = self.local.as_ref().filter(|_| self.base.is_diverged);
+        [&self.base.commit].into_iter().chain(local).collect()
+    }
+
+    /// The commit that new work starts from. If the two have diverged, that is the one that has the
+    /// merged work: the local branch, if merges stay in this repository.
+    pub fn start(mut self, merges_stay_here: bool) -> Base {
+        if merges_stay_here {
+            self.base.commit = self.target().clone();
+        }
+        self.base
     }
 }
 
@@ -164,19 +180,19 @@ impl Git {
         Ok(!self.call(words).text()?.trim().is_empty())
     }
 
-    /// The commit to start from; and the commit of a branch, first the local one and then the
-    /// remote's as last fetched.
-    pub(crate) fn base_and_branch(
+    /// The default branch; and the commit of a branch, first the local one and then the remote's as
+    /// last fetched.
+    pub(crate) fn tips_and_branch(
         &self,
         default: &BranchName,
         branch: &BranchName,
-    ) -> Result<(Base, [Option<CommitId>; 2]), GitError> {
+    ) -> Result<(Tips, [Option<CommitId>; 2]), GitError> {
         let wanted = self.names_of(branch)?;
         let mut refs = self.refs(&[self.names_of(default)?, wanted.clone()].concat())?;
-        let base = self.tips_in(&refs, default)?.base;
+        let tips = self.tips_in(&refs, default)?;
         let mut found = wanted.iter().map(|name| refs.commits.remove(name));
         let local = found.next().flatten();
-        Ok((base, [local, found.next().flatten()]))
+        Ok((tips, [local, found.next().flatten()]))
     }
 
     /// A branch's refs: the local one, then the remote-tracking one.

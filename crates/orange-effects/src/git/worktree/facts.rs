@@ -156,14 +156,14 @@ impl Git {
                 branch: request.branch.to_string(),
             })?;
         let tips = self.tips(request.default)?;
-        let start = &tips.base.commit;
+        let starts = tips.starts();
         let unclean = condition.map(|it| it.unclean_parts(request.branch, &head));
         let mut unclean = unclean.unwrap_or_default();
         // The default branch cannot become a task's.
         unclean.other_branch = unclean.other_branch.filter(|it| it != request.default);
         let is_tracked = is_staged
             || self.has_file(head.as_str(), task_file)?
-            || self.has_commits_between(start, &head, Some(task_file))?;
+            || self.has_commits_since(&starts, &head, Some(task_file))?;
         if is_tracked && condition.is_some() {
             // Committing the task's file once more would not help: no merge accepts it.
             unclean.files.retain(|it| it != task_file);
@@ -179,11 +179,11 @@ impl Git {
         let has_own_commits = match request.start {
             // The commits of its parent are not its own.
             Some(start) if self.has_commit(start)? => {
-                self.has_commits_between(start, &head, None)?
+                self.has_commits_since(&[start], &head, None)?
             }
             _ => true,
         };
-        if has_own_commits && self.has_commits_between(start, &head, None)? {
+        if has_own_commits && self.has_commits_since(&starts, &head, None)? {
             met_conditions.push(GitCondition::CommitsAhead);
         }
         if request.branch != request.default {
@@ -259,15 +259,16 @@ impl Git {
         Ok(!call.bytes()?.is_empty())
     }
 
-    /// Whether a range has a commit; with `file`, a commit that changes that file.
-    pub(crate) fn has_commits_between(
+    /// Whether `head` has a commit that the starts lack; with `file`, one that changes that file.
+    pub(crate) fn has_commits_since(
         &self,
-        from: &CommitId,
-        to: &CommitId,
+        starts: &[&CommitId],
+        head: &CommitId,
         file: Option<&str>,
     ) -> Result<bool, GitError> {
-        let range = format!("{from}..{to}");
-        let call = self.call(["rev-list", "--max-count=1", &range, "--"]);
+        let call = self.call(["rev-list", "--max-count=1", head.as_str()]);
+        let starts = starts.iter().map(|start| format!("^{start}"));
+        let call = call.with_arguments(starts).with_arguments(["--"]);
         Ok(!call.with_arguments(file).bytes()?.is_empty())
     }
 
