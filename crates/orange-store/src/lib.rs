@@ -37,7 +37,7 @@ pub use files::read_document::{FileStamp, UnreadableReason};
 pub use files::task_directory::TaskDirectory;
 pub use files::trash::{move_to_trash, restore_from_trash};
 pub use open::Store;
-pub use projection::{ProjectionReport, archive_section, project};
+pub use projection::{ProjectionReport, archive_section, project, write_issue};
 pub use rebuild::{RebuildReport, RebuiltTask, SkippedTask, rebuild};
 pub use record::{Commit, CommitOutcome, CommittedTask, Creation};
 pub use tables::events::{AttentionEvent, RecordedEvent};

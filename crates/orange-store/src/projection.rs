@@ -55,7 +55,7 @@ pub fn project(
         whole_file::write_if_changed(&directory.imported_file(), import.text.as_bytes())?;
     }
     write_notes(store, &directory)?;
-    write_issue(store, &directory, &stored.task)?;
+    write_issue(store, &stored.task)?;
     let task = &stored.task;
     if is_first {
         write_first(store, &file, task)?;
@@ -99,10 +99,15 @@ fn write_notes(store: &Store, directory: &TaskDirectory) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Writes the issue that the task is for, if the file is missing.
-fn write_issue(store: &Store, directory: &TaskDirectory, task: &Task) -> Result<(), StoreError> {
+/// Writes the issue that the task is for, if the file is missing. An agent finds it from its start,
+/// even if the process that created the task was killed before it wrote the files.
+pub fn write_issue(store: &Store, task: &Task) -> Result<(), StoreError> {
+    if task.issue.is_none() {
+        return Ok(());
+    }
+    let directory = TaskDirectory::new(&store.home, &task.project, &task.id)?;
     let path = directory.issue_file();
-    if task.issue.is_none() || path.exists() {
+    if path.exists() {
         return Ok(());
     }
     if let Some(text) = store.issue_text(&task.id)? {

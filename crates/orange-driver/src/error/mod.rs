@@ -211,6 +211,8 @@ pub enum DriverError {
     NotStarted { task: TaskId, next_step: NextStep },
     #[error("task `{task}` has no worktree")]
     NoWorktree { task: TaskId, next_step: NextStep },
+    #[error("the worktree of task `{0}` is still being prepared")]
+    WorktreeNotReady(TaskId),
     #[error(
         "nothing to send back: `{task}` can be merged into `{into}` without conflicts, and no \
          verification has failed"

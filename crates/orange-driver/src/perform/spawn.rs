@@ -275,6 +275,7 @@ impl Performer {
         if spawn.without_worktree {
             prompt = name_repository(&prompt, project);
         }
+        orange_store::write_issue(store, task).map_err(Failure::temporary)?;
         let prompt = self.with_context_file(store, task, project, spawn, &prompt)?;
         let inbox = store.inbox(&task.id).map_err(Failure::temporary)?;
         let mut waiting = inbox.iter().filter(|it| it.read_at.is_none());

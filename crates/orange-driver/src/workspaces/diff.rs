@@ -9,14 +9,14 @@ use orange_store::Store;
 
 use crate::DriverError;
 use crate::workspaces::Workspaces;
-use crate::workspaces::repository::branch_error;
+use crate::workspaces::repository::{branch_error, ready_workspace};
 
 impl Workspaces {
     /// How much a task has changed, including uncommitted work.
     pub fn diff_size(&self, task: &TaskId) -> Result<DiffSize, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let task = store.require(task)?.task;
-        let workspace = store.workspace_of(&task.id)?;
+        let workspace = ready_workspace(&store, &task)?;
         let (project, git) = self.repository_of(&task)?;
         let merged = match task.entered.trigger {
             Some(Trigger::Merged) => last_merge(&store, &task.id)?,
@@ -52,7 +52,7 @@ impl Workspaces {
     pub fn diff(&self, task: &TaskId, stat: bool, colour: bool) -> Result<BranchDiff, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let task = store.require(task)?.task;
-        let workspace = store.workspace_of(&task.id)?;
+        let workspace = ready_workspace(&store, &task)?;
         let (project, git) = self.repository_of(&task)?;
         let merged = last_merge(&store, &task.id)?;
         let delegation = task.queueing.delegation.as_ref();

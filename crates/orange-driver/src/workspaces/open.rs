@@ -11,6 +11,7 @@ use orange_store::Store;
 use crate::DriverError;
 use crate::error::NextStep;
 use crate::workspaces::Workspaces;
+use crate::workspaces::repository::ready_workspace;
 
 /// A program that opens a worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +26,7 @@ impl Workspaces {
     pub fn worktree_path(&self, task: &TaskId) -> Result<PathBuf, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let stored = store.require(task)?;
-        if let Some(workspace) = store.workspace_of(task)? {
+        if let Some(workspace) = ready_workspace(&store, &stored.task)? {
             return Ok(workspace.path);
         }
         let repository = self.repository_of(&stored.task);

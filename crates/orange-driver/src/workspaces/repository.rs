@@ -6,7 +6,7 @@ use orange_engine::Task;
 use orange_engine::input::{GitFacts, UncommittedWork};
 use orange_engine::language::gates::GitCondition;
 use orange_engine::names::{BranchName, CommitId, TaskId};
-use orange_store::Store;
+use orange_store::{Store, WorkspaceRecord, WorkspaceState};
 
 use super::registered_remote::with_registered_remote;
 use crate::DriverError;
@@ -55,9 +55,10 @@ impl Workspaces {
             what: "the branch",
             reason: reason.to_owned(),
         };
-        let workspace = store.workspace_of(task)?;
+        let known = store.require(task)?.task;
+        let workspace = ready_workspace(&store, &known)?;
         let workspace = workspace.ok_or_else(|| unknown("it has no workspace"))?;
-        let (_, git) = self.repository_of(&store.require(task)?.task)?;
+        let (_, git) = self.repository_of(&known)?;
         let branch = git.worktree(&workspace.path)?.branch()?;
         branch.ok_or_else(|| unknown("its worktree is not on a branch"))
     }
@@ -103,7 +104,7 @@ impl Workspaces {
             start: delegation.and_then(|it| it.start.as_ref()),
             commit: question.head.or(submitted),
         };
-        let Some(workspace) = store.workspace_of(&task.id)? else {
+        let Some(workspace) = ready_workspace(store, task)? else {
             let is_renamed = *branch != task.branch;
             if is_renamed && *branch != project.default_branch {
                 require_usable(&project, &git, branch)?;
@@ -192,6 +193,25 @@ fn facts_of_new_branch(request: &FactsRequest<'_>) -> GitFacts {
         uncommitted: UncommittedWork::default(),
         named: None,
     }
+}
+
+/// The workspace of a task, once its directory was created. A start may spend a minute before that,
+/// with the remote for example.
+pub(super) fn ready_workspace(
+    store: &Store,
+    task: &Task,
+) -> Result<Option<WorkspaceRecord>, DriverError> {
+    let Some(workspace) = store.workspace_of(&task.id)? else {
+        return Ok(None);
+    };
+    let is_reserved = matches!(workspace.state, WorkspaceState::Reserved(_));
+    if !is_reserved || workspace.path.exists() {
+        return Ok(Some(workspace));
+    }
+    if task.pending.is_empty() {
+        return Ok(None);
+    }
+    Err(DriverError::WorktreeNotReady(task.id.clone()))
 }
 
 /// Turns a missing branch into an error with instructions, and anything else into a failure of git.

@@ -1,6 +1,7 @@
 //! Machine-readable errors: each code, reached by a real failure.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output};
 
@@ -44,7 +45,7 @@ impl Stage {
         fs::create_dir_all(&folder).unwrap();
         let file = folder.join(name);
         fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o700)).unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o700)).unwrap();
         let path = std::env::var("PATH").unwrap();
         format!("{}:{path}", folder.display())
     }
@@ -314,6 +315,25 @@ fn a_slow_gate() {
         let commands = stage.store().gate_commands(&id).unwrap();
         commands.iter().all(|it| it.answer.is_some())
     });
+}
+
+#[test]
+fn a_worktree_that_waits_for_the_remote() {
+    let stage = Stage::new("minimal");
+    // It accepts connections and never answers.
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let remote = format!("git://{}/app.git", server.local_addr().unwrap());
+    stage.git(&format!("remote add origin {remote}"));
+    stage.run_ok(&["project", "update", "app", "--remote", &remote]);
+    let id = stage.create(&["Add a line"]);
+    let (code, answer) = stage.call(&["task", "spawn", id.as_str(), "--wait", "1"]);
+    assert_eq!(code, 5, "{answer}");
+    for command in ["task diff", "task merge --yes", "task path"] {
+        stage.expect(&format!("{command} {id}"), 5, "worktree-not-ready");
+    }
+    drop(server);
+    stage.wait_until_idle(&id);
+    stage.run_ok(&["task", "diff", id.as_str()]);
 }
 
 #[test]

@@ -266,7 +266,7 @@ fn lesson_93_an_approval_is_for_the_text_that_was_approved() {
     let _supervisor = RunningSupervisor::start(&it.stage);
     wait_for(&it, "a task", || it.all_tasks().len() == 1);
     let [id] = it.all_tasks().try_into().unwrap();
-    it.stage.wait_for_status(&id, "working");
+    it.stage.wait_for_turn("worker-1");
     let path = it.stage.path(&format!("home/tasks/app/{id}/issue.md"));
     let approved = fs::read_to_string(&path).unwrap();
     assert!(approved.contains("Do good"), "{approved}");
@@ -301,7 +301,7 @@ fn lesson_96_a_bot_needs_the_permission_that_everyone_needs() {
     let supervisor = RunningSupervisor::start(&it.stage);
     wait_for(&it, "a task", || it.all_tasks().len() == 1);
     let [id] = it.all_tasks().try_into().unwrap();
-    it.stage.wait_for_status(&id, "working");
+    it.stage.wait_for_turn("worker-1");
     supervisor.kill();
     assert_eq!(it.stage.task(&id).queueing.priority, 0);
     let path = it.stage.path(&format!("home/tasks/app/{id}/issue.md"));
