@@ -58,7 +58,7 @@ impl Workspaces {
             &aside,
         ));
         notices.extend(lost_branch_notice(task, &acquired));
-        notices.extend(self.include_files(&git, &project, &workspace, &acquired.worktree)?);
+        notices.extend(self.include_files(&git, task, &project, &workspace, &acquired.worktree)?);
         self.run_script(Script::Setup, task, &project, &workspace)?;
         if restore {
             notices.extend(restore_latest(

@@ -54,34 +54,48 @@ impl Script {
     }
 }
 
+/// The first names of a list, for a message.
+fn first_names(paths: &[PathBuf]) -> String {
+    let names = paths.iter().take(MAX_NAMES);
+    let names = names.map(|path| path.to_string_lossy().escape_debug().to_string());
+    let names: Vec<String> = names.collect();
+    format!("`{}`", names.join("`, `"))
+}
+
 impl Workspaces {
-    /// Copies the files that `.worktreeinclude` names; returns a notice about those it could not
-    /// copy.
+    /// Copies the files that `.worktreeinclude` names; returns notices about those it did not copy.
+    /// While no agent works there, a copy that nobody changed is replaced by the current file.
     pub(crate) fn include_files(
         &self,
         git: &Git,
+        task: &Task,
         project: &Project,
         workspace: &WorkspaceRecord,
         worktree: &Worktree<'_>,
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<Vec<String>, Failure> {
         let checkout = git.worktree(&project.path).map_err(Failure::temporary)?;
         let incoming = self.context.home.incoming().join(workspace.name.as_str());
-        let included = worktree.include(&checkout, &incoming);
-        let left_out = included.map_err(Failure::temporary)?.left_out;
-        if left_out.is_empty() {
-            return Ok(None);
+        let is_alone = !task.runs.values().any(|run| run.state.is_live());
+        let included = worktree.include(&checkout, &incoming, is_alone);
+        let included = included.map_err(Failure::temporary)?;
+        let mut notices = Vec::new();
+        if !included.left_out.is_empty() {
+            notices.push(format!(
+                "{} files of `.worktreeinclude` were not copied ({}): git does not ignore them on \
+                 this branch, or a link blocks the path",
+                included.left_out.len(),
+                first_names(&included.left_out)
+            ));
         }
-        let names: Vec<String> = left_out
-            .iter()
-            .take(MAX_NAMES)
-            .map(|path| path.to_string_lossy().escape_debug().to_string())
-            .collect();
-        Ok(Some(format!(
-            "{} files of `.worktreeinclude` were not copied (`{}`): git does not ignore them on \
-             this branch, or a link blocks the path",
-            left_out.len(),
-            names.join("`, `")
-        )))
+        if !included.changed.is_empty() {
+            notices.push(format!(
+                "{} of `.worktreeinclude` changed in your checkout, but also in {}, where the old \
+                 file stays; remove it there to get yours at the next start",
+                first_names(&included.changed),
+                workspace.name
+            ));
+        }
+        Ok(notices)
     }
 
     /// Runs a script of the project in a workspace, with its output in a log of the task.

@@ -25,6 +25,51 @@ fn effect_errors(fixture: &HomeFixture, id: &TaskId) -> String {
     errors.collect::<Vec<_>>().join("\n")
 }
 
+/// A changed `.env` reaches the next task, unless somebody has changed the copy.
+#[test]
+fn an_unchanged_copy_follows_its_original() {
+    let fixture = HomeFixture::new(1);
+    let (app, slot) = (fixture.repo.app(), fixture.repo.slot());
+    write(app.join(".worktreeinclude"), ".env\ncache/*\n");
+    write(app.join(".env"), "SECRET=1\n");
+    write(app.join("cache/own"), "one\n");
+    let read = |name: &str| fs::read_to_string(slot.join(name)).unwrap();
+    let next = || {
+        let id = fixture.create_with_workspace();
+        let attention = fixture.task(&id).attention.join("\n");
+        fixture.move_to(&id, "closed");
+        attention
+    };
+    assert_eq!(next(), "");
+    write(slot.join("cache/own"), "changed here\n");
+    write(app.join(".env"), "SECRET=2\n");
+    assert_eq!(next(), "", "the original of the changed file is the same");
+    assert_eq!(read(".env"), "SECRET=2\n");
+    assert_eq!(read("cache/own"), "changed here\n");
+    write(app.join("cache/own"), "three\n");
+    let attention = next();
+    assert!(attention.contains("`cache/own`"), "{attention}");
+    assert_eq!(read("cache/own"), "changed here\n");
+    assert_eq!(next(), "", "it is said once");
+    // Without a record, a copy with the same content is known again, and no other.
+    let record = fixture.home().incoming().join("app--1/copied");
+    fs::remove_file(&record).unwrap();
+    next();
+    write(app.join(".env"), "SECRET=3\n");
+    write(app.join("cache/own"), "four\n");
+    assert_eq!(next(), "");
+    assert_eq!(read(".env"), "SECRET=3\n");
+    assert_eq!(read("cache/own"), "changed here\n");
+    fs::write(&record, "9 nonsense\0").unwrap();
+    write(app.join(".env"), "SECRET=4\n");
+    next();
+    assert_eq!(
+        read(".env"),
+        "SECRET=3\n",
+        "it cannot be told whether it is a copy"
+    );
+}
+
 #[test]
 fn lesson_46_only_files_named_by_worktreeinclude_are_copied() {
     let fixture = HomeFixture::new(2);

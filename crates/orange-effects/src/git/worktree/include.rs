@@ -1,7 +1,7 @@
 //! Copies files listed in `.worktreeinclude` from the user's checkout.
 //!
 //! Only files that git ignores on both sides are copied, so that no secret can be committed by
-//! accident. Nothing is replaced, and no link is followed on either side.
+//! accident. Only a copy that nobody changed is replaced, and no link is followed on either side.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -12,6 +12,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use super::entry::LINK;
+use super::include_record::{CopyState, IncludeRecord, MAX_FILES, Stamp};
 use crate::git::repository::call::{join_zero_terminated, path, split_zero_terminated};
 use crate::git::{GitError, Worktree};
 use crate::safe_directory::{EntryKind, SafeDirectory};
@@ -25,8 +26,10 @@ const COPY: &str = "copy";
 /// The result of copying.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IncludeResult {
-    /// The files that are new in the worktree.
+    /// The files that are new in the worktree, or were copied again.
     pub copied: Vec<PathBuf>,
+    /// Files that have changed both in the checkout and in the worktree; they stay.
+    pub changed: Vec<PathBuf>,
     /// Listed but not copied: not ignored in the worktree, behind a link, a link that points
     /// outside, or not a file.
     pub left_out: Vec<PathBuf>,
@@ -36,12 +39,14 @@ impl Worktree<'_> {
     /// Copies what the checkout's `.worktreeinclude` lists; `incoming` is a directory on the
     /// worktree's disk that no other process uses.
     ///
-    /// Safe to repeat: existing files are not changed, and an incomplete copy of a killed process
-    /// was never moved into place.
+    /// With `refresh`, copies that nobody changed are replaced if their originals have changed. Safe
+    /// to repeat: other files are not changed, and an incomplete copy of a killed process was never
+    /// moved into place.
     pub fn include(
         &self,
         checkout: &Worktree<'_>,
         incoming: &Path,
+        refresh: bool,
     ) -> Result<IncludeResult, GitError> {
         let from = checkout.place()?;
         let list = Path::new(FILE);
@@ -59,30 +64,49 @@ impl Worktree<'_> {
         let listed = checkout.ignored(&listed)?;
         let to = self.place()?;
         let mut included = IncludeResult::default();
-        let mut missing = BTreeSet::new();
+        let (mut missing, mut stale) = (BTreeSet::new(), BTreeSet::new());
+        let is_remembered = listed.len() <= MAX_FILES;
+        let mut record = IncludeRecord::read(incoming);
         for path in listed {
             let failed = self.file_error("inspect", &path);
             if has_blocked_parent(&to, &path).map_err(&failed)? {
                 included.left_out.push(path);
             } else if to.kind(&path).map_err(&failed)? == EntryKind::Absent {
                 missing.insert(path);
+            } else if refresh && is_remembered {
+                match record.compare(&from, &to, &path).map_err(&failed)? {
+                    CopyState::Current => {}
+                    CopyState::Stale => {
+                        stale.insert(path);
+                    }
+                    CopyState::Changed => included.changed.push(path),
+                }
             }
         }
-        let ignored = self.ignored(&missing)?;
+        let ignored = self.ignored(&missing.union(&stale).cloned().collect())?;
         let exposed = missing.difference(&ignored).cloned();
         included.left_out.extend(exposed);
-        if ignored.is_empty() {
-            return Ok(included);
-        }
-        let incoming = IncomingDirectory::open(incoming)?;
-        for path in ignored {
-            let copied = incoming.copy(&from, &to, &path);
-            if copied.map_err(self.file_error("copy", &path))? {
+        if !ignored.is_empty() {
+            let directory = IncomingDirectory::open(incoming)?;
+            for path in ignored {
+                let failed = self.file_error("copy", &path);
+                if stale.contains(&path) {
+                    // Killed here, the next attempt copies a file that is missing.
+                    to.remove(&path).map_err(&failed)?;
+                }
+                let original = Stamp::read(&from, &path).filter(|_| is_remembered);
+                if !directory.copy(&from, &to, &path).map_err(&failed)? {
+                    included.left_out.push(path);
+                    continue;
+                }
+                if let Some(original) = original {
+                    record.add(&path, original, &to);
+                }
                 included.copied.push(path);
-            } else {
-                included.left_out.push(path);
             }
         }
+        let failed = GitError::system("write", incoming);
+        record.write(incoming).map_err(failed)?;
         Ok(included)
     }
 

@@ -8,6 +8,7 @@ pub(crate) mod facts;
 pub(crate) mod filters;
 pub(crate) mod ignored_files;
 pub(crate) mod include;
+mod include_record;
 pub(crate) mod index;
 pub(crate) mod lock;
 pub(crate) mod nested_repositories;

@@ -5,9 +5,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use orange_config::clock;
+use orange_engine::effect::Effect;
 use orange_engine::evidence::Evidence;
 use orange_engine::names::TaskId;
 use orange_engine::parking::Reason;
+use orange_engine::task::PendingEffect;
 use serde_json::{Value, json};
 
 use crate::support::{Stage, wait_for, way};
@@ -69,6 +71,9 @@ fn spawn(stage: &Stage, id: &TaskId) {
 /// task has ended by then, the command itself is refused.
 fn judge(stage: &Stage, id: &TaskId) {
     wait_for("its end", || stage.panes() == ["worker:1"]);
+    // The start of a run that is already over may not be recorded yet.
+    let is_start = |it: &PendingEffect| matches!(it.planned.effect, Effect::Spawn(_));
+    wait_for("its start", || !stage.task(id).pending.iter().any(is_start));
     let update = ["task", "update", id.as_str(), "--summary", "Add two lines"];
     let (code, output) = stage.call(&update);
     assert!(matches!(code, 0 | 3), "{code}: {output}");
