@@ -114,6 +114,10 @@ impl Performer {
                 | GitError::TooOld { .. }
                 | GitError::RemoteChanged { .. }),
             ) => Err(Failure::permanent(error)),
+            Err(error @ GitError::Unreachable { .. }) => Err(Failure::temporary(format!(
+                "{error}; to merge without the remote, run `orange task merge {} --local`",
+                task.id
+            ))),
             Err(error) => Err(Failure::temporary(error)),
         }
     }

@@ -109,6 +109,21 @@ pub enum CommandError {
     },
 }
 
+impl CommandError {
+    /// What the program said, or else how it ended; without the command itself.
+    pub fn without_command(&self) -> String {
+        match self {
+            CommandError::Failed { ending, stderr, .. } => {
+                match String::from_utf8_lossy(stderr).trim() {
+                    "" => ending.to_string(),
+                    message => shorten(message),
+                }
+            }
+            CommandError::Missing { .. } | CommandError::NotStarted { .. } => self.to_string(),
+        }
+    }
+}
+
 impl Invocation {
     /// A program, given by its path or by a name on the `PATH` of `environment`. It gets no other
     /// variables than these.

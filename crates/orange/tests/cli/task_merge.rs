@@ -1027,6 +1027,13 @@ fn a_merge_that_is_not_pushed_leaves_the_branch_at_the_remote() {
         let pushed = stage.git_output("remote.git", &format!("rev-parse {branch}"));
         // The remote is not even asked.
         fs::rename(&remote, stage.path("away.git")).unwrap();
+        if !more.is_empty() {
+            let (code, output) = stage.merge(&id, &[]);
+            assert_ne!(code, 0, "{output}");
+            assert!(output.contains("cannot reach `origin`"), "{output}");
+            assert!(output.contains("--local"), "{output}");
+            assert!(!output.contains("--quiet"), "{output}");
+        }
         stage.must_merge(&id, more);
         assert_eq!(stage.task(&id).attention, [""; 0]);
         let kept = stage.git_output("away.git", &format!("rev-parse {branch}"));

@@ -163,7 +163,8 @@ fn an_unreachable_remote_is_data() {
     let Freshness::Stale(words) = &acquired.freshness else {
         panic!("{:?}", acquired.freshness);
     };
-    assert!(words.contains("git"), "{words}");
+    assert!(words.contains("remote.git"), "{words}");
+    assert!(!words.contains("fetch"), "{words}");
     assert_eq!(acquired.head.branch().unwrap().as_str(), "fix");
 }
 

@@ -377,6 +377,7 @@ fn an_unreachable_remote_is_reported() {
     let id = fixture.create_with_workspace();
     let attention = fixture.task(&id).attention.join("\n");
     assert!(attention.contains("the fetch failed"), "{attention}");
+    assert!(!attention.contains("--quiet"), "{attention}");
 }
 
 #[test]

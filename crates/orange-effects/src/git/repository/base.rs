@@ -138,6 +138,8 @@ impl Git {
         let call = self.call_remote(words, &remote).with_arguments(refspecs);
         Ok(match call.succeed() {
             Ok(()) => Freshness::Fresh,
+            // The command is orange's own and explains nothing.
+            Err(GitError::Command(error)) => Freshness::Stale(error.without_command()),
             Err(error) => Freshness::Stale(error.to_string()),
         })
     }
