@@ -22,7 +22,7 @@ use crate::names::{
 };
 use crate::report::Report;
 use crate::role::Role;
-use crate::routing::{Choice, Profile, Route, RoutedBy, Routing};
+use crate::routing::{Choice, Profile, Route, RoutedBy, Routing, Split};
 use crate::time::Timestamp;
 use crate::wording::actor;
 
@@ -235,7 +235,10 @@ impl Task {
     /// The harness that was chosen for it, and why, once that is decided.
     pub fn choice(&self) -> Option<Choice> {
         let route = self.routing.route.clone()?;
-        Some(self.choice_by(route))
+        Some(Choice {
+            split: self.routing.split,
+            ..self.choice_by(route)
+        })
     }
 
     /// The harness that it has, because nothing chose another one.
@@ -254,6 +257,7 @@ impl Task {
             model: self.agent_settings.model.clone(),
             effort: self.agent_settings.effort.clone(),
             route,
+            split: Split::No,
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::forge::reaction::ReactionRecord;
 use crate::input::Origin;
 use crate::names::{HarnessName, RunId, TaskId};
 use crate::role::Role;
+use crate::routing::Split;
 use crate::task::{
     LastError, Run, RunState, SectionRecord, StatusEntry, Task, TransitionMessage, Workspace,
 };
@@ -106,6 +107,13 @@ pub fn fold(task: &mut Task, event: &Event) {
         Fact::ReportReceived { report, .. } => {
             task.report = Some(report.clone());
             task.postponements = 0;
+            if task.routing.split == Split::Wanted && report.unreadable.is_none() {
+                task.routing.split = Split::Planned;
+            }
+        }
+        Fact::SplitRequested { .. } => {
+            task.routing.split = Split::Wanted;
+            effects::clear_attention(task);
         }
         Fact::ChildAdded { child } => add_child(task, child),
         Fact::ChildEnded { child, status } => {

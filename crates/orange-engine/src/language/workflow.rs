@@ -374,6 +374,13 @@ impl Workflow {
         roles
     }
 
+    /// Whether a run can plan how to split a task.
+    pub fn can_plan(&self) -> bool {
+        let hooks = self.edges.iter().flat_map(|edge| &edge.hooks);
+        let mut starts = hooks.filter_map(|hook| hook.action.spawn());
+        starts.any(|spawn| spawn.plan.is_some())
+    }
+
     /// How this role is first started; a respawn differs only in its prompt and its permissions.
     pub fn first_start(&self, role: &Role) -> Option<&SpawnHook> {
         let edges = self.edges.iter().flat_map(|edge| &edge.hooks);
