@@ -356,6 +356,27 @@ mod tests {
     }
 
     #[test]
+    fn the_outcome_follows_from_status_and_remaining_work() {
+        for (text, expected) in [
+            // Seed 004, line 95.
+            (r#"{"summary": "it"}"#, Outcome::NeedsReview),
+            (r#"{"status": ""}"#, Outcome::NeedsReview),
+            // Seed 004, line 96.
+            (
+                r#"{"status": "done", "remaining": ["x"]}"#,
+                Outcome::Unfinished,
+            ),
+            (
+                r#"{"status": "done", "remaining": ["x"], "files_changed": ["a"]}"#,
+                Outcome::Done,
+            ),
+            (r#"{"status": "done"}"#, Outcome::Done),
+        ] {
+            assert_eq!(read(text).outcome(), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn a_byte_order_mark_and_a_fence_are_stripped() {
         for written in [
             "\u{feff}{\"status\":\"done\"}",

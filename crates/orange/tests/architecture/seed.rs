@@ -1,0 +1,73 @@
+//! Each requirement of seed 004 names tests that exist.
+
+use std::collections::BTreeSet;
+
+use super::tree::Tree;
+
+const TABLE: &str = include_str!("seed_004.txt");
+
+/// One line of the table.
+struct Requirement<'a> {
+    lines: &'a str,
+    tests: Vec<&'a str>,
+}
+
+fn requirements(table: &str) -> Vec<Requirement<'_>> {
+    let rows = table
+        .lines()
+        .filter(|it| !it.starts_with('#') && !it.is_empty());
+    let rows = rows.map(|row| {
+        let parts: Vec<&str> = row.split(" | ").collect();
+        let [lines, _, tests] = parts[..] else {
+            panic!("not `LINES | REQUIREMENT | TESTS`: {row}")
+        };
+        Requirement {
+            lines,
+            tests: tests.split(", ").collect(),
+        }
+    });
+    rows.collect()
+}
+
+/// The first line of each requirement, which must increase.
+fn first_line(lines: &str) -> u32 {
+    let first = lines.split('-').next().unwrap_or_default();
+    first.parse().unwrap_or_else(|_| panic!("no line: {lines}"))
+}
+
+/// The tests of the table that no source has.
+fn missing<'a>(requirements: &[Requirement<'a>], sources: &[&str]) -> BTreeSet<&'a str> {
+    let all = requirements.iter().flat_map(|it| it.tests.iter().copied());
+    let exists = |test: &str| {
+        let function = format!("fn {test}(");
+        // Some tests are made by a macro that gets their names.
+        let by_macro = [
+            format!(" {test}:"),
+            format!(" {test},"),
+            format!(" {test} "),
+        ];
+        sources.iter().any(|source| {
+            source.contains(&function) || by_macro.iter().any(|it| source.contains(it))
+        })
+    };
+    all.filter(|test| !exists(test)).collect()
+}
+
+#[test]
+fn every_requirement_of_seed_004_has_a_test() {
+    let tree = Tree::load().unwrap();
+    let sources: Vec<&str> = tree.sources.iter().map(|it| it.text.as_str()).collect();
+    let requirements = requirements(TABLE);
+    assert!(requirements.len() >= 50, "{}", requirements.len());
+    let order: Vec<u32> = requirements.iter().map(|it| first_line(it.lines)).collect();
+    assert!(order.is_sorted(), "{order:?}");
+    let missing = missing(&requirements, &sources);
+    assert!(missing.is_empty(), "no such test: {missing:?}");
+}
+
+#[test]
+fn a_test_that_does_not_exist_is_found() {
+    let table = "1 | one | there\n2-3 | two | gone, there\n";
+    let found = missing(&requirements(table), &["#[test]\nfn there() {}"]);
+    assert_eq!(found, BTreeSet::from(["gone"]));
+}
