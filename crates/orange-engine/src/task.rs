@@ -322,6 +322,9 @@ pub struct Run {
     pub id: RunId,
     /// Whether it runs without a terminal and writes a JSON report.
     pub headless: bool,
+    /// Whether it only plans how to split the task.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plans: bool,
     /// Its state.
     pub state: RunState,
 }
@@ -431,6 +434,11 @@ impl Task {
     /// Whether an agent of this role runs or is about to.
     pub fn is_live(&self, role: &Role) -> bool {
         self.runs.get(role).is_some_and(|run| run.state.is_live())
+    }
+
+    /// Whether this run only plans how to split the task.
+    pub(crate) fn is_planned_by(&self, run: &RunId) -> bool {
+        self.runs.values().any(|it| it.id == *run && it.plans)
     }
 
     /// Whether a run is live or starting, or a pending effect will start or kill it.

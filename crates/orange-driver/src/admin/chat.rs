@@ -32,6 +32,10 @@ Begin with `orange attention`, and tell the user in a few lines what needs them.
 Here is how orange works. Your part is \"Without a TASK.md\".
 ";
 
+/// Stays above the agent: an agent that replaces its own process without the variables is still
+/// the assistant.
+const PARENT: &str = r#"trap : INT QUIT; "$@"; exit $?"#;
+
 impl Admin {
     /// Runs an agent in this terminal and in the current directory, until it exits.
     pub fn chat(
@@ -77,7 +81,9 @@ impl Admin {
             },
         )?;
         let program = harness.locate(self.context.environment.variable("PATH"))?;
-        let mut chat = Invocation::new(program, self.chat_variables(harness, &run_folder))
+        let mut chat = Invocation::new("/bin/sh", self.chat_variables(harness, &run_folder))
+            .arguments(["-c", PARENT, "sh"])
+            .arguments([program])
             .arguments(arguments);
         if let Some(directory) = self.context.directory() {
             chat = chat.directory(directory);

@@ -51,6 +51,7 @@ fn start_run(task: &mut Task, spawn: &Spawn, state: RunState) {
     let run = Run {
         id: spawn.run.clone(),
         headless: spawn.headless,
+        plans: spawn.plans,
         state,
     };
     task.runs.insert(spawn.role.clone(), run);

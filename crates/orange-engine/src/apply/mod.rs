@@ -104,10 +104,10 @@ pub fn fold(task: &mut Task, event: &Event) {
         Fact::HarnessReplaced { reviews, to, .. } => replace_harness(task, *reviews, to),
         Fact::AttentionRaised { reason } => raise_attention(task, reason.clone()),
         Fact::AttentionCleared { .. } => effects::clear_attention(task),
-        Fact::ReportReceived { report, .. } => {
+        Fact::ReportReceived { run, report } => {
             task.report = Some(report.clone());
             task.postponements = 0;
-            if task.routing.split == Split::Wanted && report.unreadable.is_none() {
+            if task.is_planned_by(run) && report.is_plan() {
                 task.routing.split = Split::Planned;
             }
         }
@@ -248,10 +248,11 @@ pub(crate) fn task_from_creation(creation: &TaskCreation, event: &Event) -> Task
 }
 
 fn end_run(task: &mut Task, run: &RunId, role: &Role, evidence: &Evidence) {
-    let headless = task.runs.get(role).is_some_and(|known| known.headless);
+    let known = task.runs.get(role);
     let run = Run {
         id: run.clone(),
-        headless,
+        headless: known.is_some_and(|known| known.headless),
+        plans: known.is_some_and(|known| known.plans),
         state: RunState::Ended {
             evidence: evidence.clone(),
         },

@@ -258,6 +258,7 @@ fn start(
         run,
         headless: hook.headless,
         without_worktree: hook.without_worktree || plan.is_some(),
+        plans: plan.is_some(),
         delay: 0,
     }
 }

@@ -6,7 +6,7 @@ use crate::document::SectionName;
 use crate::document::reading::Verdict;
 use crate::language::verbs::Verb;
 use crate::names::{FieldName, Status};
-use crate::refusal::{Attempt, Blocker, Refusal};
+use crate::refusal::{Attempt, Blocker, CannotPlan, Refusal};
 use crate::role::Role;
 use crate::wording::{actor, join_and, join_or};
 
@@ -156,6 +156,11 @@ impl fmt::Display for Blocker {
                     "`orange task {verb}` is not available in this status"
                 )
             }
+            Blocker::CannotPlan { reason } => formatter.write_str(match reason {
+                CannotPlan::Workflow => "its workflow has no `plan`",
+                CannotPlan::Status => "only a task that waits in a queue can be planned",
+                CannotPlan::Depth => "a child of a child may not delegate",
+            }),
             Blocker::NoRespawn { role: Some(role) } => {
                 write!(formatter, "in this status, no {role} can be respawned")
             }

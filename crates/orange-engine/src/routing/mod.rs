@@ -98,8 +98,9 @@ impl Routing {
                 self.split = Split::Ignored;
                 return;
             }
-            Split::Wanted => {}
-            Split::No | Split::Ignored | Split::Planned => self.split = Split::No,
+            // A task is planned once.
+            Split::Wanted | Split::Planned => {}
+            Split::No | Split::Ignored => self.split = Split::No,
         }
         self.route = self.route.take().filter(|route| route.by.is_explicit());
     }

@@ -12,7 +12,7 @@ fn an_agent_talks_in_this_terminal() {
     stage.script(
         "assistant-1",
         "pwd > $SCRIPTS/directory\ngive prompt < $prompt_file\nask task list\n\
-         ask task create -b new 'Another task' --no-start\nexit 0",
+         ask task create -b new 'Another task' --no-spawn\nexit 0",
     );
     let status = stage.orange(&["chat"]).status().unwrap();
     assert!(status.success());
@@ -25,7 +25,7 @@ fn an_agent_talks_in_this_terminal() {
     let calls = stage.calls();
     assert!(calls.contains("orange task list -> 0"), "{calls}");
     assert!(calls.contains(id.as_str()), "{calls}");
-    assert!(calls.contains("--no-start -> 0"), "{calls}");
+    assert!(calls.contains("--no-spawn -> 0"), "{calls}");
     let listed = stage.run_ok(&["task", "list"]);
     assert!(listed.contains("Another task"), "{listed}");
     let directory = fs::read_to_string(stage.path("scripts/directory")).unwrap();

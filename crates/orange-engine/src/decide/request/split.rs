@@ -4,7 +4,9 @@ use super::{RequestDecision, already_done, blocked_by};
 use crate::decision::Decision;
 use crate::event::Fact;
 use crate::language::verbs::Verb;
-use crate::refusal::Blocker;
+use crate::language::workflow::Kind;
+use crate::refusal::{Blocker, CannotPlan};
+use crate::report::MAX_DEPTH;
 use crate::role::Role;
 use crate::routing::Split;
 use crate::schedule::Wait;
@@ -13,16 +15,10 @@ impl RequestDecision<'_> {
     /// Only the user asks for a split, of a task that waits in a queue of a workflow that has a
     /// prompt for it.
     pub(super) fn split(mut self) -> Decision {
-        let status = self.steps.task.status.clone();
-        let is_possible = self.steps.workflow.can_plan()
-            && self.steps.workflow.is_verb_available(Verb::Spawn, &status);
         let blocker = self
             .check_not_ended()
             .or_else(|| self.check_human())
-            .or_else(|| {
-                let verb = Verb::Spawn;
-                (!is_possible).then_some(Blocker::VerbUnavailable { verb })
-            });
+            .or_else(|| self.check_can_plan());
         if let Some(missing) = blocker {
             let attempt = self.attempt_of(Verb::Spawn);
             return self.refuse(attempt, blocked_by(missing));
@@ -33,6 +29,24 @@ impl RequestDecision<'_> {
         let by = self.request.by.clone();
         self.steps.record(Fact::SplitRequested { by });
         self.steps.finish()
+    }
+
+    fn check_can_plan(&self) -> Option<Blocker> {
+        let workflow = self.steps.workflow;
+        let task = &self.steps.task;
+        let state = workflow.state(&task.status);
+        let is_queued = state.is_some_and(|state| state.kind == Kind::Queued)
+            && workflow.is_verb_available(Verb::Spawn, &task.status);
+        let reason = if !workflow.can_plan() {
+            CannotPlan::Workflow
+        } else if !is_queued {
+            CannotPlan::Status
+        } else if task.queueing.ancestors() >= MAX_DEPTH {
+            CannotPlan::Depth
+        } else {
+            return None;
+        };
+        Some(Blocker::CannotPlan { reason })
     }
 
     /// Blocks a start by the engine while the user is asked whether to split the task.

@@ -232,15 +232,22 @@ fn the_assistant_may_do_nothing_that_is_the_users() {
     stage.wait_until_idle(&id);
     let (out, variables) = prepare(&stage, &id);
     let refused = attempts("assistant");
+    let [main] = attempts("assistant-main")[..] else {
+        panic!("one process can be replaced once")
+    };
+    fs::create_dir_all(out.join("main")).unwrap();
     let shell = format!(
         "{variables}{}ask task show {id}\nask task why {id}\nask attention\nask task tell {id} -m hello\n\
-         ask task merge {id} --yes\nexit 0",
-        attempts_script(&refused, &out, "assistant")
+         ask task merge {id} --yes\nROW={}\n{}\n",
+        attempts_script(&refused, &out, "assistant"),
+        out.join("main").join(main.name).display(),
+        main.shell
     );
     stage.script("assistant-1", &shell);
     let before = state(&stage);
     assert!(stage.orange(&["chat"]).status().unwrap().success());
     expect(&refused, &out, "assistant");
+    expect(&[main], &out, "main");
     assert_eq!(state(&stage), before, "{}", stage.diagnostics(&id));
     let calls = stage.calls();
     for allowed in ["show", "why", "tell"] {
