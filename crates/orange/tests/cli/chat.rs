@@ -12,7 +12,7 @@ fn an_agent_talks_in_this_terminal() {
     stage.script(
         "assistant-1",
         "pwd > $SCRIPTS/directory\ngive prompt < $prompt_file\nask task list\n\
-         ask task create -b new 'Another task' --no-spawn\nexit 0",
+         ask task create --branch new 'Another task' --no-spawn\nexit 0",
     );
     let status = stage.orange(&["chat"]).status().unwrap();
     assert!(status.success());

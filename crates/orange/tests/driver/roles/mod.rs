@@ -248,6 +248,16 @@ fn the_assistant_may_do_nothing_that_is_the_users() {
     assert!(stage.orange(&["chat"]).status().unwrap().success());
     expect(&refused, &out, "assistant");
     expect(&[main], &out, "main");
+    // A mistake in the command would exit with another code.
+    let rows = refused.iter().map(|it| ("assistant", it.name));
+    let rows = rows.chain([("main", main.name)]);
+    let mistakes = rows.filter_map(|(phase, name)| {
+        let read = |end: &str| fs::read_to_string(out.join(phase).join(format!("{name}.{end}")));
+        let (code, output) = (read("code").unwrap(), read("out").unwrap());
+        (code.trim() != "3").then(|| format!("{name}: {code}{output}"))
+    });
+    let mistakes: Vec<String> = mistakes.collect();
+    assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
     assert_eq!(state(&stage), before, "{}", stage.diagnostics(&id));
     let calls = stage.calls();
     for allowed in ["show", "why", "tell"] {
