@@ -1,4 +1,4 @@
-//! `orange chat`: an agent in the user's terminal that speaks for no task.
+//! `orange chat`: an agent in the terminal, for no task.
 //!
 //! Its processes carry a run id without a proof. The id makes them the role `assistant`, which may
 //! read everything, create tasks and write to agents. Everything else stays with the user.

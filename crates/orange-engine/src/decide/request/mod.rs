@@ -62,7 +62,7 @@ pub(super) fn decide(
             amended.map_or_else(|answer| *answer, |decision| decision.then_move(to.as_ref()))
         }
         RequestKind::ChangeWorkflow { workflow, .. } => decision.adopt(workflow),
-        RequestKind::Split => decision.split(),
+        RequestKind::Split => decision.request_split(),
         RequestKind::Delete => decision.delete(),
         RequestKind::Restore => decision.restore(),
         RequestKind::Tell { role } => decision.tell(role.as_ref()),

@@ -14,7 +14,7 @@ use crate::schedule::Wait;
 impl RequestDecision<'_> {
     /// Only the user asks for a split, of a task that waits in a queue of a workflow that has a
     /// prompt for it.
-    pub(super) fn split(mut self) -> Decision {
+    pub(super) fn request_split(mut self) -> Decision {
         let blocker = self
             .check_not_ended()
             .or_else(|| self.check_human())
