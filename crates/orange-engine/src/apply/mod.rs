@@ -10,6 +10,7 @@ use crate::evidence::Evidence;
 use crate::forge::reaction::ReactionRecord;
 use crate::input::Origin;
 use crate::names::{HarnessName, RunId, TaskId};
+use crate::report::Report;
 use crate::role::Role;
 use crate::routing::Split;
 use crate::task::{
@@ -104,13 +105,7 @@ pub fn fold(task: &mut Task, event: &Event) {
         Fact::HarnessReplaced { reviews, to, .. } => replace_harness(task, *reviews, to),
         Fact::AttentionRaised { reason } => raise_attention(task, reason.clone()),
         Fact::AttentionCleared { .. } => effects::clear_attention(task),
-        Fact::ReportReceived { run, report } => {
-            task.report = Some(report.clone());
-            task.postponements = 0;
-            if task.is_planned_by(run) && report.is_plan() {
-                task.routing.split = Split::Planned;
-            }
-        }
+        Fact::ReportReceived { run, report } => receive_report(task, run, report),
         Fact::SplitRequested { .. } => {
             task.routing.split = Split::Wanted;
             effects::clear_attention(task);
@@ -244,6 +239,14 @@ pub(crate) fn task_from_creation(creation: &TaskCreation, event: &Event) -> Task
         attention: Vec::new(),
         messages: Vec::new(),
         is_deleted: false,
+    }
+}
+
+fn receive_report(task: &mut Task, run: &RunId, report: &Report) {
+    task.report = Some(report.clone());
+    task.postponements = 0;
+    if task.is_planned_by(run) && report.is_plan() {
+        task.routing.split = Split::Planned;
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::language::gates::GitCondition;
 use crate::language::verbs::Verb;
 use crate::names::{Status, TaskId, WorkflowName};
-use crate::refusal::{Attempt, Blocker, CannotPlan, GateFailure, Refusal};
+use crate::refusal::{Attempt, Blocker, GateFailure, Refusal};
 use crate::refusal::{HAS_SUMMARY, describe_section};
 use crate::role::Role;
 use crate::wording::{actor, join_or};
@@ -123,9 +123,6 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
         Blocker::NothingToDo if refusal.attempt == Attempt::Tell => {
             format!("write a message: `orange task tell {task} --message TEXT`")
         }
-        Blocker::CannotPlan {
-            reason: CannotPlan::Workflow | CannotPlan::Depth,
-        } => format!("start it as one task: `orange task spawn {task}`"),
         Blocker::SameStatus { .. }
         | Blocker::CannotPlan { .. }
         | Blocker::NothingToDo
