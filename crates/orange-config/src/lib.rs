@@ -43,8 +43,8 @@ pub use settings::file::{SettingsError, SettingsProblem};
 pub use settings::keys::{KEYS, Key};
 pub use settings::value::{Kind, Value};
 pub use settings::{
-    Background, ForgeSettings, IssueSettings, LogLevel, LogSettings, NotifySettings, PoolSettings,
-    Setting, SettingOrigin, Settings, SupervisorSettings,
+    Background, Decompose, ForgeSettings, IssueSettings, LogLevel, LogSettings, NotifySettings,
+    PoolSettings, Setting, SettingOrigin, Settings, SupervisorSettings,
 };
 pub use workflows::catalog::{Catalog, CatalogError};
 pub use workflows::load::{Finding, LoadedWorkflow, load_workflow};

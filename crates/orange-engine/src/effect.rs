@@ -165,6 +165,9 @@ pub struct Spawn {
     /// Whether it runs in a directory of the task's own instead of a worktree.
     #[serde(default, skip_serializing_if = "is_false")]
     pub without_worktree: bool,
+    /// Whether it only plans how to split the task.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub plans: bool,
     /// How many seconds to wait before the start.
     pub delay: u64,
 }

@@ -302,6 +302,12 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
     },
+    /// The next run plans how to split the task into child tasks.
+    #[serde(rename = "split.requested")]
+    SplitRequested {
+        /// The role that asked for it.
+        by: Role,
+    },
     /// The branch was found merged, but not by orange.
     #[serde(rename = "merge.observed")]
     MergeObserved {

@@ -92,6 +92,7 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
         },
         Fact::ChildAdded { child } => format!("child `{child}` was created"),
         Fact::ChildEnded { child, status } => format!("child `{child}` is finished (`{status}`)"),
+        Fact::SplitRequested { by } => format!("{} asked for a split of the task", actor(by)),
         Fact::ChildReopened { child } => format!("child `{child}` was reopened"),
         Fact::PullRequestObserved { state } => format!("the pull request is {}", state.as_str()),
         Fact::PullRequestLinked { link } => format!("it has {link}: {}", link.url),

@@ -133,6 +133,8 @@ pub enum RequestKind {
         /// The text of the workflow file, which the task is pinned to from then on.
         text: String,
     },
+    /// Let the next run plan how to split the task into child tasks; the status stays.
+    Split,
     /// Delete the finished task.
     Delete,
     /// Restore a deleted task.

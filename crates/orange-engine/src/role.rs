@@ -43,6 +43,11 @@ impl Role {
         }
     }
 
+    /// The agent of `orange chat`. It works on no task, and may do nothing that is the user's.
+    pub fn assistant() -> Role {
+        Role::from_name("assistant")
+    }
+
     /// Whether this is the role of an agent, not of the user or the engine.
     pub fn is_agent(&self) -> bool {
         !matches!(self, Role::Human | Role::Engine)

@@ -22,7 +22,7 @@ use crate::names::{
 };
 use crate::report::Report;
 use crate::role::Role;
-use crate::routing::{Choice, Profile, Route, RoutedBy, Routing};
+use crate::routing::{Choice, Profile, Route, RoutedBy, Routing, Split};
 use crate::time::Timestamp;
 use crate::wording::actor;
 
@@ -235,7 +235,10 @@ impl Task {
     /// The harness that was chosen for it, and why, once that is decided.
     pub fn choice(&self) -> Option<Choice> {
         let route = self.routing.route.clone()?;
-        Some(self.choice_by(route))
+        Some(Choice {
+            split: self.routing.split,
+            ..self.choice_by(route)
+        })
     }
 
     /// The harness that it has, because nothing chose another one.
@@ -254,6 +257,7 @@ impl Task {
             model: self.agent_settings.model.clone(),
             effort: self.agent_settings.effort.clone(),
             route,
+            split: Split::No,
         }
     }
 }
@@ -318,6 +322,9 @@ pub struct Run {
     pub id: RunId,
     /// Whether it runs without a terminal and writes a JSON report.
     pub headless: bool,
+    /// Whether it only plans how to split the task.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plans: bool,
     /// Its state.
     pub state: RunState,
 }
@@ -427,6 +434,11 @@ impl Task {
     /// Whether an agent of this role runs or is about to.
     pub fn is_live(&self, role: &Role) -> bool {
         self.runs.get(role).is_some_and(|run| run.state.is_live())
+    }
+
+    /// Whether this run only plans how to split the task.
+    pub(crate) fn is_planned_by(&self, run: &RunId) -> bool {
+        self.runs.values().any(|it| it.id == *run && it.plans)
     }
 
     /// Whether a run is live or starting, or a pending effect will start or kill it.

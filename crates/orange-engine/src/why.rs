@@ -98,6 +98,7 @@ fn describe_if_relevant(fact: &Fact, events: &[Event]) -> Option<String> {
             | Fact::ChildEnded { .. }
             | Fact::ChildAdded { .. }
             | Fact::ChildReopened { .. }
+            | Fact::SplitRequested { .. }
             | Fact::WorkflowChanged { .. }
             | Fact::TaskDeleted { .. }
             | Fact::TaskRestored { .. }

@@ -115,6 +115,9 @@ fn spawn_parts(workflow: &Workflow, spawn: &SpawnHook, usual: Permissions) -> Pa
     if spawn.without_worktree {
         parts.push(("worktree", "false".to_owned()));
     }
+    if let Some(plan) = &spawn.plan {
+        parts.push(("plan", format!("`{plan}`")));
+    }
     parts
 }
 
@@ -130,6 +133,7 @@ pub(super) fn respawn(workflow: &Workflow, role: &Role, how: &Respawn) -> Fact {
         increment: None,
         headless: first.is_some_and(|first| first.headless),
         without_worktree: first.is_some_and(|first| first.without_worktree),
+        plan: None,
     };
     let mut parts = spawn_parts(workflow, &spawn, defaults::RESPAWN_PERMISSIONS);
     if spawn.headless {

@@ -97,6 +97,7 @@ impl Situation {
             let run = Run {
                 id: RunId::new(role.as_str()),
                 headless: *headless,
+                plans: false,
                 state: RunState::Alive,
             };
             (role.clone(), run)

@@ -344,6 +344,13 @@ pub const KEYS: &[Key] = &[
         ..PLAIN
     },
     Key {
+        name: "router.decompose",
+        kind: Kind::OneOf(&["ask", "auto", "off"]),
+        meaning: "What to do if the router suggests splitting a task: ask you, let a run plan the parts, or ignore it.",
+        default: || Some(Value::Text(String::from("ask"))),
+        ..PLAIN
+    },
+    Key {
         name: "router.timeout",
         kind: Kind::Duration,
         meaning: "How long the router may take; it is asked at most twice for a task.",

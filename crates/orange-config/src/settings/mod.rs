@@ -74,6 +74,20 @@ pub struct RouterSettings {
     pub choices: Vec<String>,
     /// How long one answer may take.
     pub timeout: Duration,
+    /// What to do if it suggests splitting a task.
+    pub decompose: Decompose,
+}
+
+/// What to do if the router suggests splitting a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Decompose {
+    /// The user decides.
+    #[default]
+    Ask,
+    /// A run plans the parts.
+    Auto,
+    /// Nothing.
+    Off,
 }
 
 /// The worktrees of a project.
@@ -426,6 +440,11 @@ fn router_settings(
         model: text("router.model"),
         choices: Vec::new(),
         timeout: duration("router.timeout"),
+        decompose: match text("router.decompose").as_deref() {
+            Some("auto") => Decompose::Auto,
+            Some("off") => Decompose::Off,
+            _ => Decompose::Ask,
+        },
     }
 }
 

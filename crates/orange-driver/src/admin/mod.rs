@@ -1,5 +1,6 @@
 //! Manages the home: projects, skills, checks, log, cleanup, rebuild, uninstall.
 
+mod chat;
 pub(crate) mod checkup;
 pub(crate) mod gc;
 mod move_project;

@@ -18,6 +18,10 @@ impl Admin {
         workflow: Option<String>,
         harness: Option<HarnessName>,
     ) -> Result<(Project, bool), DriverError> {
+        let caller = self.callers.identify();
+        if caller.is_ok_and(|caller| caller.is_assistant()) {
+            return Err(DriverError::user_only("register a project"));
+        }
         let is_named = name.is_some();
         let project =
             self.workspaces

@@ -75,6 +75,10 @@ impl Agents {
     /// Stores an event of the agent that this process belongs to; logs an event that cannot be
     /// stored.
     pub fn store_agent_event(&self, event: HookEvent) {
+        // The agent of a chat has the same hooks, but belongs to no task.
+        if self.own_variable(ORANGE_RUN_ID) == Some(self.context.assistant_run().as_str()) {
+            return;
+        }
         let task = TaskId::new(self.own_variable(ORANGE_TASK_ID).unwrap_or_default());
         let kind = event.kind.clone();
         if let Err(reason) = self.try_store(&task, event) {

@@ -46,6 +46,19 @@ impl Identity {
         }
     }
 
+    fn assistant() -> Identity {
+        Identity {
+            role: Role::assistant(),
+            task: None,
+            is_by_directory: false,
+        }
+    }
+
+    /// Whether the caller is the agent of `orange chat`, which works on no task.
+    pub fn is_assistant(&self) -> bool {
+        *self == Identity::assistant()
+    }
+
     /// The identity of a run. Fails once the run has ended.
     fn of(record: &RunRecord) -> Result<Identity, DriverError> {
         if record.ended_at.is_some() {
@@ -158,6 +171,9 @@ impl Callers {
         mark: &Mark,
         run: Option<&RunRecord>,
     ) -> Result<Claim, DriverError> {
+        if mark.proof.is_none() && mark.run.as_ref() == Some(&self.context.assistant_run()) {
+            return Ok(Claim::Run(Identity::assistant()));
+        }
         let script = match &mark.run {
             Some(run) => self.context.task_of_script(run),
             None => mark.task.clone().filter(|_| mark.is_in_effect),
@@ -208,10 +224,21 @@ impl Callers {
     /// hook about none.
     pub fn identify_for(&self, task: &TaskId) -> Result<Identity, DriverError> {
         self.check_access(task, || self.identify())
+            .and_then(refuse_assistant)
     }
 
     /// Like `identify_for`, with an open store.
     pub(crate) fn identify_for_in(
+        &self,
+        store: &Store,
+        task: &TaskId,
+    ) -> Result<Identity, DriverError> {
+        self.check_access(task, || self.identify_in(store))
+            .and_then(refuse_assistant)
+    }
+
+    /// Like `identify_for_in`, also for the agent of `orange chat`; the caller checks what it asks.
+    pub(crate) fn identify_with_assistant(
         &self,
         store: &Store,
         task: &TaskId,
@@ -244,6 +271,14 @@ impl Callers {
             _ => Ok(identity),
         }
     }
+}
+
+/// Fails for the agent of `orange chat`: it may change no task.
+fn refuse_assistant(identity: Identity) -> Result<Identity, DriverError> {
+    if identity.is_assistant() {
+        return Err(DriverError::user_only("change a task"));
+    }
+    Ok(identity)
 }
 
 /// What one mark claims about the caller.

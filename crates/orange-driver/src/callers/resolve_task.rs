@@ -139,6 +139,9 @@ impl Callers {
             let own = caller.task.clone();
             return Ok(own.filter(|_| caller.role == Role::Worker));
         };
+        if caller.is_assistant() {
+            return Err(DriverError::user_only("add a child to a task"));
+        }
         let name = self.resolve_task(Some(name))?;
         match &caller.task {
             Some(own) if *own != name => Err(DriverError::OtherTask {

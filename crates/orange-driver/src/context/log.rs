@@ -132,6 +132,7 @@ fn cause_and_role(cause: &Cause) -> (&'static str, Option<String>) {
                 RequestKind::ClearAttention => "clear_attention",
                 RequestKind::RetryReleases => "retry_releases",
                 RequestKind::ChangeWorkflow { .. } => "adopt",
+                RequestKind::Split => "split",
                 RequestKind::Delete => "delete",
                 RequestKind::Restore => "bring_back",
                 RequestKind::Tell { .. } => "tell",

@@ -7,6 +7,7 @@ pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod notes;
 pub(crate) mod notify;
+mod orange_on_path;
 pub(crate) mod progress;
 pub(crate) mod router_pause;
 pub(crate) mod run_location;

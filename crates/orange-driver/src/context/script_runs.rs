@@ -16,6 +16,12 @@ impl Context {
         RunId::new(format!("{name}-{task}-{}", self.short_hash()))
     }
 
+    /// The run id that the processes of `orange chat` carry. It needs no proof, because it only
+    /// takes rights away.
+    pub(crate) fn assistant_run(&self) -> RunId {
+        RunId::new(format!("assistant-{}", self.short_hash()))
+    }
+
     /// The task that a gate, the router, a setup, a teardown or a verification runs for, from the id that its
     /// processes carry.
     pub(crate) fn task_of_script(&self, run: &RunId) -> Option<TaskId> {

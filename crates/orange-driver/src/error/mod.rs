@@ -194,6 +194,8 @@ pub enum DriverError {
         project: ProjectName,
         folder: PathBuf,
     },
+    #[error("cannot start a chat: no coding agent is installed, and no harness is named")]
+    ChatHarnessUnset { folder: PathBuf },
     #[error("cannot install the skill{}", explain_no_skills(.0.as_ref()))]
     NoSkills(Option<HarnessName>),
     #[error("there is no workflow `{name}`")]

@@ -93,7 +93,7 @@ impl DriverError {
             DriverError::Harness(error) => {
                 Report::new(Kind::Refused, "harness-unusable").hint(error.hint())
             }
-            DriverError::HarnessUnset { folder, .. } => Report::new(Kind::Usage, "harness-unset")
+            DriverError::HarnessUnset { folder, .. } | DriverError::ChatHarnessUnset { folder } => Report::new(Kind::Usage, "harness-unset")
                 .hint("install claude, codex, gemini, opencode or pi")
                 .hint(format!(
                     "to use another agent, define it in `{}/NAME.toml` and run the command \

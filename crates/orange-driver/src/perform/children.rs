@@ -69,8 +69,8 @@ impl Performer {
         Ok(EffectOutcome::Children(children))
     }
 
-    /// The head of the parent's branch, or what it was when the first of these children was
-    /// created.
+    /// The head of the parent's branch, else of the default branch, when the first of these
+    /// children was created.
     fn start_of_children(
         &self,
         store: &Store,
@@ -81,8 +81,12 @@ impl Performer {
             let link = store.require(first)?.task.queueing.delegation;
             return Ok(link.and_then(|link| link.start));
         }
-        let (_, git) = self.workspaces.repository_of(parent)?;
-        Ok(git.branch(&parent.branch)?)
+        let (project, git) = self.workspaces.repository_of(parent)?;
+        if let Some(head) = git.branch(&parent.branch)? {
+            return Ok(Some(head));
+        }
+        // The run that planned the children had no worktree, so there is no branch yet.
+        Ok(Some(git.base(&project.default_branch)?.commit))
     }
 
     /// Creates one child. Performs none of its effects: the child has its own performer.

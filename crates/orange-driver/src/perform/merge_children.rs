@@ -102,9 +102,20 @@ impl Target<'_> {
         let Some(head) = self.git.branch(&child.branch)? else {
             return Ok(prevented(String::from("it is gone")));
         };
-        let Some(tip) = self.git.branch(&self.parent.branch)? else {
-            let branch = &self.parent.branch;
-            return Ok(prevented(format!("{branch} does not exist yet")));
+        let delegation = child.queueing.delegation.as_ref();
+        let start = delegation.and_then(|link| link.start.as_ref());
+        let tip = match (self.git.branch(&self.parent.branch)?, start) {
+            (Some(tip), _) => tip,
+            // The run that planned the children had no worktree, so its task has no branch.
+            (None, Some(start)) => {
+                self.git.create_branch(&self.parent.branch, start)?;
+                reach("the branch of the parent is created");
+                start.clone()
+            }
+            (None, None) => {
+                let branch = &self.parent.branch;
+                return Ok(prevented(format!("{branch} does not exist yet")));
+            }
         };
         let merged = self.git.merge(&MergeRequest {
             task: &child.id,

@@ -1,14 +1,19 @@
 //! Chooses the harness of a task.
 
-use orange_config::{Settings, clock};
+use orange_config::{Decompose, Settings, clock};
 use orange_engine::Task;
 use orange_engine::effect::EffectOutcome;
+use orange_engine::language::Workflow;
 use orange_engine::names::HarnessName;
-use orange_engine::routing::{Choice, Offer, Offers, Route, RouteSubject, RoutedBy, first_match};
+use orange_engine::report::MAX_DEPTH;
+use orange_engine::routing::{
+    Choice, Offer, Offers, Route, RouteSubject, RoutedBy, Split, first_match,
+};
 use orange_store::Store;
 
 use super::Performer;
 use crate::failure::Failure;
+use crate::steps::pinned_workflow;
 
 impl Performer {
     /// Chooses by the rules, else by the router, else takes the default. A router that fails is no
@@ -21,7 +26,7 @@ impl Performer {
             labels: &task.routing.labels,
             project: &task.project,
         };
-        let choice = match first_match(&settings.routes, subject, &usable) {
+        let mut choice = match first_match(&settings.routes, subject, &usable) {
             Some((number, rule)) => Choice {
                 harness: rule.harness.clone(),
                 model: rule.model.clone(),
@@ -31,9 +36,25 @@ impl Performer {
                     reason: format!("`[[route]]` number {number} of `config.toml` matches"),
                     ..task.default_choice().route
                 },
+                split: Split::No,
             },
             None => self.ask_or_default(store, task, &settings, &usable),
         };
+        if choice.split == Split::Suggested {
+            let stored = store.require(&task.id).map_err(Failure::temporary)?;
+            let workflow = pinned_workflow(&stored).map_err(Failure::temporary)?;
+            match refuse_split(task, &workflow, settings.router.decompose) {
+                Some(why) => {
+                    let Route { reason, .. } = &mut choice.route;
+                    *reason = format!("{reason} It suggests splitting the task, but {why}.");
+                    choice.split = Split::Ignored;
+                }
+                None if settings.router.decompose == Decompose::Auto => {
+                    choice.split = Split::Wanted;
+                }
+                None => {}
+            }
+        }
         Ok(EffectOutcome::Chosen(Box::new(choice)))
     }
 
@@ -76,6 +97,20 @@ impl Performer {
         usable.retain(|name| parked.iter().all(|it| it.harness != *name));
         Ok(usable)
     }
+}
+
+/// Why a suggested split is ignored, if it is.
+fn refuse_split(task: &Task, workflow: &Workflow, decompose: Decompose) -> Option<&'static str> {
+    if decompose == Decompose::Off {
+        return Some("`router.decompose` is `off`");
+    }
+    if !workflow.can_plan() {
+        return Some("its workflow has no `plan`");
+    }
+    if task.queueing.ancestors() >= MAX_DEPTH {
+        return Some("a child of a child may not delegate");
+    }
+    (!task.children.is_empty()).then_some("it has child tasks already")
 }
 
 /// The configured choices whose harness is usable; without any, every usable harness.

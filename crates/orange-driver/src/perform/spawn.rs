@@ -1,10 +1,9 @@
 //! Starts an agent in its own pane.
 
-use std::ffi::OsString;
 use std::path::Path;
 
 use orange_config::clock;
-use orange_config::{Environment, ORANGE_PORT_OFFSET, ORANGE_REPORT, StartMode};
+use orange_config::{ORANGE_PORT_OFFSET, ORANGE_REPORT, StartMode};
 use orange_effects::git::Git;
 use orange_effects::private_file;
 use orange_effects::run::{Launch, RawText, RunFile};
@@ -192,7 +191,7 @@ impl Performer {
         let output = harness.result.is_some() && mode == StartMode::Headless;
         let output = output.then(|| run_location::result_file(folder));
         let secret = ids::secret().map_err(Failure::temporary)?;
-        let environment = self.with_orange_on_path();
+        let environment = self.context.with_orange_on_path();
         Launch {
             run: &spawn.run,
             task: &task.id,
@@ -284,27 +283,6 @@ impl Performer {
         } else {
             prompt
         })
-    }
-
-    /// The environment with this program at the end of the `PATH`: agents call it by its name.
-    fn with_orange_on_path(&self) -> Environment {
-        let mut variables = self.context.environment.variables().clone();
-        let folder = self.context.orange.parent();
-        if let Some(folder) = folder.filter(|_| self.context.orange.ends_with("orange")) {
-            let mut path = variables
-                .get("PATH".as_ref() as &std::ffi::OsStr)
-                .cloned()
-                .unwrap_or_default();
-            let is_there = std::env::split_paths(&path).any(|it| it == folder);
-            if !is_there {
-                if !path.is_empty() {
-                    path.push(":");
-                }
-                path.push(folder);
-                variables.insert(OsString::from("PATH"), path);
-            }
-        }
-        Environment::of(variables)
     }
 }
 

@@ -42,10 +42,15 @@ impl Requests {
         waiting: WaitPolicy,
     ) -> Result<Answer, DriverError> {
         let mut store = self.context.store()?;
-        let caller = self.callers.identify_for_in(&store, task)?;
+        let caller = self.callers.identify_with_assistant(&store, task)?;
+        let is_assistant = caller.is_assistant();
+        let request = request(caller.role);
+        if is_assistant && !matches!(request.kind, RequestKind::Tell { .. }) {
+            return Err(DriverError::user_only("change a task"));
+        }
         let task_request = TaskRequest {
             task: task.clone(),
-            request: request(caller.role),
+            request,
             waiting,
         };
         let mut answer = self.ask_in(&mut store, &task_request)?;

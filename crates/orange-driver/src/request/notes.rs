@@ -11,6 +11,9 @@ impl Requests {
     /// Writes a note down. One of an agent waits for the user.
     pub fn add_note(&self, text: &str, project: Option<&str>) -> Result<Note, DriverError> {
         let identity = self.callers.identify()?;
+        if identity.is_assistant() {
+            return Err(DriverError::user_only("write a note"));
+        }
         let project = match &identity.task {
             Some(task) => self.context.store()?.require(task)?.task.project,
             None => self.project_of_notes(project)?,

@@ -30,6 +30,9 @@ impl Requests {
         number: u64,
         trusts_settings: bool,
     ) -> Result<NewTaskRequest, DriverError> {
+        if trusts_settings {
+            self.callers.require_user("trust a pull request")?;
+        }
         let project = self.callers.project_for(new.project.as_ref())?;
         let Some(address) = self.forge.repository(&project)? else {
             return Err(DriverError::NoForge {

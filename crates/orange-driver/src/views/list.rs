@@ -371,6 +371,7 @@ mod tests {
         let run = |id: &str, state: RunState| Run {
             id: RunId::new(id),
             headless: false,
+            plans: false,
             state,
         };
         row.runs.insert(Role::Worker, run("w", RunState::Alive));

@@ -4,6 +4,7 @@ use super::{add_child, raise_attention};
 use crate::effect::{Effect, EffectId, EffectOutcome, Kill, KillScope, PlannedEffect, Spawn};
 use crate::names::RunId;
 use crate::role::Role;
+use crate::routing::{Split, split_commands};
 use crate::task::{PendingEffect, PendingState, Run, RunState, Task, TransitionMessage, Workspace};
 
 pub(super) fn plan_effect(task: &mut Task, planned: &PlannedEffect) {
@@ -50,6 +51,7 @@ fn start_run(task: &mut Task, spawn: &Spawn, state: RunState) {
     let run = Run {
         id: spawn.run.clone(),
         headless: spawn.headless,
+        plans: spawn.plans,
         state,
     };
     task.runs.insert(spawn.role.clone(), run);
@@ -88,6 +90,14 @@ pub(super) fn finish_effect(task: &mut Task, id: EffectId, outcome: &EffectOutco
             task.agent_settings.model.clone_from(&choice.model);
             task.agent_settings.effort.clone_from(&choice.effort);
             task.routing.route = Some(choice.route.clone());
+            if task.routing.split == Split::No {
+                task.routing.split = choice.split;
+            }
+            if task.routing.split == Split::Suggested {
+                let commands = split_commands(&task.id);
+                let reason = format!("the router suggests splitting this task: {commands}");
+                raise_attention(task, reason);
+            }
         }
         (Effect::CreatePr(_), EffectOutcome::PullRequest(link)) => {
             task.pull_request = Some(link.clone());

@@ -10,7 +10,9 @@ use crate::evidence::Evidence;
 use crate::forge::reaction::ReactionRecord;
 use crate::input::Origin;
 use crate::names::{HarnessName, RunId, TaskId};
+use crate::report::Report;
 use crate::role::Role;
+use crate::routing::Split;
 use crate::task::{
     LastError, Run, RunState, SectionRecord, StatusEntry, Task, TransitionMessage, Workspace,
 };
@@ -103,9 +105,10 @@ pub fn fold(task: &mut Task, event: &Event) {
         Fact::HarnessReplaced { reviews, to, .. } => replace_harness(task, *reviews, to),
         Fact::AttentionRaised { reason } => raise_attention(task, reason.clone()),
         Fact::AttentionCleared { .. } => effects::clear_attention(task),
-        Fact::ReportReceived { report, .. } => {
-            task.report = Some(report.clone());
-            task.postponements = 0;
+        Fact::ReportReceived { run, report } => receive_report(task, run, report),
+        Fact::SplitRequested { .. } => {
+            task.routing.split = Split::Wanted;
+            effects::clear_attention(task);
         }
         Fact::ChildAdded { child } => add_child(task, child),
         Fact::ChildEnded { child, status } => {
@@ -239,11 +242,20 @@ pub(crate) fn task_from_creation(creation: &TaskCreation, event: &Event) -> Task
     }
 }
 
+fn receive_report(task: &mut Task, run: &RunId, report: &Report) {
+    task.report = Some(report.clone());
+    task.postponements = 0;
+    if task.is_planned_by(run) && report.is_plan() {
+        task.routing.split = Split::Planned;
+    }
+}
+
 fn end_run(task: &mut Task, run: &RunId, role: &Role, evidence: &Evidence) {
-    let headless = task.runs.get(role).is_some_and(|known| known.headless);
+    let known = task.runs.get(role);
     let run = Run {
         id: run.clone(),
-        headless,
+        headless: known.is_some_and(|known| known.headless),
+        plans: known.is_some_and(|known| known.plans),
         state: RunState::Ended {
             evidence: evidence.clone(),
         },

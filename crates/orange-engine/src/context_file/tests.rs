@@ -222,6 +222,7 @@ fn planned(run: &str, role: Role) -> Fact {
             prompt: String::new(),
             headless: true,
             without_worktree: false,
+            plans: false,
             delay: 0,
         }),
         on_error: OnError::Stop,

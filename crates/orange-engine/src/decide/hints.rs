@@ -124,6 +124,7 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
             format!("write a message: `orange task tell {task} --message TEXT`")
         }
         Blocker::SameStatus { .. }
+        | Blocker::CannotPlan { .. }
         | Blocker::NothingToDo
         | Blocker::NoTransition { .. }
         | Blocker::NotByRequest { .. }

@@ -11,8 +11,9 @@ use crate::effect::{CreatePr, Effect, Kill, KillScope, NotifyRole, Spawn};
 use crate::language::hooks::{Action, HarnessChoice, Hook, SpawnHook};
 use crate::language::prompt::Prompt;
 use crate::language::workflow::{Change, NewValue};
-use crate::names::{CommitId, FieldName, HarnessName, RunId, TaskId};
+use crate::names::{CommitId, FieldName, HarnessName, PromptName, RunId, TaskId};
 use crate::role::Role;
+use crate::routing::Split;
 use crate::task::{PendingState, Task, TransitionMessage, Workspace};
 
 /// How many conflicting files a prompt names for each child.
@@ -90,11 +91,27 @@ pub(super) fn known_runs(steps: &PlanBuilder<'_>) -> Vec<KnownRun> {
 }
 
 pub(super) fn plan(steps: &mut PlanBuilder<'_>, hooks: &[&Hook], context: &Context<'_>) {
+    // A run that only plans has no worktree.
+    let plans_only = hooks
+        .iter()
+        .any(|hook| plan_prompt(&steps.task, hook).is_some());
     for hook in hooks {
+        if plans_only && matches!(hook.action, Action::AcquireWorkspace { .. }) {
+            continue;
+        }
         if let Some(effect) = effect(steps, hook, context) {
             steps.plan_timed_effect(context.plan, effect, hook.on_error, hook.timeout);
         }
     }
+}
+
+/// The prompt for planning a split, if this hook starts a run that does only that.
+fn plan_prompt<'a>(task: &Task, hook: &'a Hook) -> Option<&'a PromptName> {
+    let spawn = hook.action.spawn()?;
+    spawn
+        .plan
+        .as_ref()
+        .filter(|_| task.routing.split == Split::Wanted)
 }
 
 /// The effect of a hook. A hook that only changes a field, or asks for what is already there, has
@@ -114,7 +131,8 @@ fn effect(steps: &mut PlanBuilder<'_>, hook: &Hook, context: &Context<'_>) -> Op
         },
         Action::SpawnAgent(spawn) => {
             steps.end_leftovers(context.plan, &spawn.role);
-            Effect::Spawn(start(steps, spawn, context))
+            let plan = plan_prompt(&steps.task, hook);
+            Effect::Spawn(start(steps, spawn, plan, context))
         }
         Action::KillSession => Effect::Kill(kill(KillScope::Session, context)),
         Action::KillRole { role } => Effect::Kill(kill(KillScope::Role(role.clone()), context)),
@@ -201,7 +219,12 @@ fn submitted_commit(steps: &PlanBuilder<'_>) -> Option<CommitId> {
 
 /// Builds the start of an agent. The hook's counter is incremented first, so that the window's name
 /// and the prompt contain the new count.
-fn start(steps: &mut PlanBuilder<'_>, hook: &SpawnHook, context: &Context<'_>) -> Spawn {
+fn start(
+    steps: &mut PlanBuilder<'_>,
+    hook: &SpawnHook,
+    plan: Option<&PromptName>,
+    context: &Context<'_>,
+) -> Spawn {
     if let Some(field) = &hook.increment {
         let change = Change {
             field: field.clone(),
@@ -225,7 +248,7 @@ fn start(steps: &mut PlanBuilder<'_>, hook: &SpawnHook, context: &Context<'_>) -
         prompt: steps
             .workflow
             .prompts
-            .get(&hook.prompt)
+            .get(plan.unwrap_or(&hook.prompt))
             .map(|prompt| {
                 let messages = context.messages(steps);
                 let text = instructions(prompt, steps, &joined(&messages), &run);
@@ -234,7 +257,8 @@ fn start(steps: &mut PlanBuilder<'_>, hook: &SpawnHook, context: &Context<'_>) -
             .unwrap_or_default(),
         run,
         headless: hook.headless,
-        without_worktree: hook.without_worktree,
+        without_worktree: hook.without_worktree || plan.is_some(),
+        plans: plan.is_some(),
         delay: 0,
     }
 }

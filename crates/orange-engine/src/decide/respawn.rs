@@ -10,9 +10,10 @@ use crate::evidence::Evidence;
 use crate::language::defaults;
 use crate::language::hooks::OnError;
 use crate::language::prompt::Prompt;
-use crate::names::RunId;
+use crate::names::{PromptName, RunId};
 use crate::refusal::Blocker;
 use crate::role::Role;
+use crate::routing::Split;
 use crate::task::{PendingState, RunState, TransitionMessage};
 
 /// Plans the start of an agent that has exited, or returns what is missing. The plan first kills
@@ -37,7 +38,8 @@ pub(super) fn respawn(
         missing.push(Blocker::AlreadyStarting { role: role.clone() });
     }
     let first = steps.workflow.first_start(&role);
-    let needs_workspace = first.is_none_or(|hook| !hook.without_worktree);
+    let needs_workspace =
+        plan(steps, &role).is_none() && first.is_none_or(|hook| !hook.without_worktree);
     if needs_workspace && !steps.task.workspace.is_held() {
         missing.push(Blocker::NoWorkspace);
     }
@@ -207,6 +209,7 @@ pub(super) fn spawn(
         |hook| hooks::fill(&hook.window, steps, message),
     );
     let agent = hooks::agent(steps, harness);
+    let plans = plan(steps, role).is_some();
     let run = steps.fresh_run();
     Some(Spawn {
         role: role.clone(),
@@ -218,7 +221,8 @@ pub(super) fn spawn(
         prompt: hooks::instructions(prompt, steps, message, &run),
         run,
         headless: first.is_some_and(|hook| hook.headless),
-        without_worktree: first.is_some_and(|hook| hook.without_worktree),
+        without_worktree: plans || first.is_some_and(|hook| hook.without_worktree),
+        plans,
         delay,
     })
 }
@@ -227,5 +231,15 @@ pub(super) fn spawn(
 fn prompt<'a>(steps: &PlanBuilder<'a>, role: &Role) -> Option<&'a Prompt> {
     let workflow = steps.workflow;
     let respawn = workflow.state(&steps.task.status)?.respawn.get(role)?;
-    workflow.prompts.get(&respawn.prompt)
+    let name = plan(steps, role).unwrap_or(&respawn.prompt);
+    workflow.prompts.get(name)
+}
+
+/// The prompt of a run that plans how to split the task, if the task still waits for that plan.
+fn plan<'a>(steps: &PlanBuilder<'a>, role: &Role) -> Option<&'a PromptName> {
+    let workflow = steps.workflow;
+    let task = &steps.task;
+    let previous = task.runs.get(role);
+    let plans = task.routing.split == Split::Wanted && previous.is_none_or(|run| run.plans);
+    workflow.plan_prompt(role).filter(|_| plans)
 }

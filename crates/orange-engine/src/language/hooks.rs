@@ -130,6 +130,9 @@ pub struct SpawnHook {
     /// Whether it runs in a directory of the task's own instead of a worktree.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub without_worktree: bool,
+    /// The prompt of a run that only plans how to split the task; it has no worktree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PromptName>,
 }
 
 /// Which of the task's harnesses a spawn uses.

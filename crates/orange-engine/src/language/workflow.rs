@@ -374,6 +374,22 @@ impl Workflow {
         roles
     }
 
+    /// Whether a run can plan how to split a task.
+    pub fn can_plan(&self) -> bool {
+        self.planning_starts().next().is_some()
+    }
+
+    /// The prompt of a run of this role that only plans how to split a task.
+    pub(crate) fn plan_prompt(&self, role: &Role) -> Option<&PromptName> {
+        let mut starts = self.planning_starts().filter(|spawn| spawn.role == *role);
+        starts.find_map(|spawn| spawn.plan.as_ref())
+    }
+
+    fn planning_starts(&self) -> impl Iterator<Item = &SpawnHook> {
+        let starts = self.every_hook().filter_map(|hook| hook.action.spawn());
+        starts.filter(|spawn| spawn.plan.is_some())
+    }
+
     /// How this role is first started; a respawn differs only in its prompt and its permissions.
     pub fn first_start(&self, role: &Role) -> Option<&SpawnHook> {
         let edges = self.edges.iter().flat_map(|edge| &edge.hooks);

@@ -188,6 +188,11 @@ pub enum Blocker {
         /// The verb.
         verb: Verb,
     },
+    /// The task cannot be split by a run that plans its parts.
+    CannotPlan {
+        /// What prevents it.
+        reason: CannotPlan,
+    },
     /// No agent can be respawned in this status.
     NoRespawn {
         /// The requested role.
@@ -271,6 +276,18 @@ pub enum Blocker {
     },
 }
 
+/// Why no run can plan how to split a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CannotPlan {
+    /// Its workflow has no `plan`.
+    Workflow,
+    /// It does not wait in a queue.
+    Status,
+    /// It may not delegate.
+    Depth,
+}
+
 impl Blocker {
     /// The stable code that scripts match on.
     pub fn code(&self) -> &'static str {
@@ -289,6 +306,7 @@ impl Blocker {
             Blocker::NothingToPush { .. } => "nothing-to-push",
             Blocker::NotInBranch { .. } => "not-in-branch",
             Blocker::VerbUnavailable { .. } => "verb-unavailable",
+            Blocker::CannotPlan { .. } => "cannot-plan",
             Blocker::NoRespawn { .. } => "no-respawn",
             Blocker::NoAgentRunning { .. } => "no-agent-running",
             Blocker::UnknownRole { .. } => "unknown-role",

@@ -6,7 +6,7 @@ use crate::document::SectionName;
 use crate::document::reading::Verdict;
 use crate::language::verbs::Verb;
 use crate::names::{FieldName, Status};
-use crate::refusal::{Attempt, Blocker, Refusal};
+use crate::refusal::{Attempt, Blocker, CannotPlan, Refusal};
 use crate::role::Role;
 use crate::wording::{actor, join_and, join_or};
 
@@ -111,6 +111,16 @@ fn fmt_ended(
     write!(formatter, "it is finished (`{status}`)")
 }
 
+impl fmt::Display for CannotPlan {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            CannotPlan::Workflow => "its workflow has no `plan`",
+            CannotPlan::Status => "only a task that waits in a queue can be planned",
+            CannotPlan::Depth => "a child of a child may not delegate",
+        })
+    }
+}
+
 impl fmt::Display for Blocker {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -156,6 +166,7 @@ impl fmt::Display for Blocker {
                     "`orange task {verb}` is not available in this status"
                 )
             }
+            Blocker::CannotPlan { reason } => reason.fmt(formatter),
             Blocker::NoRespawn { role: Some(role) } => {
                 write!(formatter, "in this status, no {role} can be respawned")
             }

@@ -182,6 +182,25 @@ impl Report {
         }
     }
 
+    /// The report of a run that only planned how to split its task: it cannot finish the task, so
+    /// a claim that it is done means that the plan is.
+    pub(crate) fn of_plan(&self) -> Report {
+        let mut report = self.clone();
+        if matches!(self.outcome(), Outcome::Done | Outcome::Unfinished) {
+            report.status = Some(Outcome::InProgress.as_str().to_owned());
+        }
+        report
+    }
+
+    /// Whether a run that should plan how to split its task has done so. A plan without parts says
+    /// that the task is better done as a whole.
+    pub(crate) fn is_plan(&self) -> bool {
+        let has_parts = !self.delegations.is_empty()
+            && self.refused_delegations.is_none()
+            && self.unreadable.is_none();
+        has_parts || self.outcome() == Outcome::InProgress
+    }
+
     /// The JSON object in a run's output, without a byte order mark or a code fence around it; else
     /// why there is none.
     pub fn find_object(output: &[u8]) -> Result<&str, String> {
@@ -353,6 +372,27 @@ mod tests {
         let single = read(r#"{"delegations": {"title": "C", "suggested_agent": "codex"}}"#);
         let agent = single.delegations[0].suggested_agent.as_ref();
         assert_eq!(agent.map(HarnessName::as_str), Some("codex"));
+    }
+
+    #[test]
+    fn the_outcome_follows_from_status_and_remaining_work() {
+        for (text, expected) in [
+            // Seed 004, line 95.
+            (r#"{"summary": "it"}"#, Outcome::NeedsReview),
+            (r#"{"status": ""}"#, Outcome::NeedsReview),
+            // Seed 004, line 96.
+            (
+                r#"{"status": "done", "remaining": ["x"]}"#,
+                Outcome::Unfinished,
+            ),
+            (
+                r#"{"status": "done", "remaining": ["x"], "files_changed": ["a"]}"#,
+                Outcome::Done,
+            ),
+            (r#"{"status": "done"}"#, Outcome::Done),
+        ] {
+            assert_eq!(read(text).outcome(), expected, "{text}");
+        }
     }
 
     #[test]

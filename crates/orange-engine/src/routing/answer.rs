@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Choice, Route, RoutedBy};
+use super::{Choice, Route, RoutedBy, Split};
 use crate::names::HarnessName;
 use crate::report::lenient;
 
@@ -98,6 +98,8 @@ pub struct RouterAnswer {
     model: String,
     #[serde(deserialize_with = "lenient::text")]
     reason: String,
+    #[serde(deserialize_with = "lenient::flag")]
+    decompose: bool,
     #[serde(deserialize_with = "lenient::entries")]
     profile: Vec<(String, Vec<String>)>,
     #[serde(deserialize_with = "lenient::texts")]
@@ -137,6 +139,11 @@ impl RouterAnswer {
                 reason: line(&self.reason),
                 profile,
                 skills,
+            },
+            split: if self.decompose {
+                Split::Suggested
+            } else {
+                Split::No
             },
         })
     }
@@ -215,8 +222,10 @@ mod tests {
             harness,
             model,
             route,
+            split,
             ..
         } = read(text).unwrap();
+        assert_eq!(split, Split::No);
         assert_eq!(
             (harness.as_str(), model.as_deref()),
             ("claude", Some("sonnet"))
@@ -228,6 +237,21 @@ mod tests {
         assert_eq!(route.profile.role, "DeFi Protocol Engineer");
         assert_eq!(route.profile.tools, ["Bash", "Edit", "Read"]);
         assert_eq!(route.skills, ["solana-best-practices"]);
+    }
+
+    #[test]
+    fn a_split_is_only_a_suggestion() {
+        // Seed 004, line 119.
+        for (value, expected) in [
+            ("true", Split::Suggested),
+            ("\"true\"", Split::Suggested),
+            ("false", Split::No),
+            ("null", Split::No),
+            ("[]", Split::No),
+        ] {
+            let text = format!(r#"{{"executor": "codex", "decompose": {value}}}"#);
+            assert_eq!(read(&text).unwrap().split, expected, "{value}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::names::HarnessName;
+use crate::names::{HarnessName, TaskId};
 
 pub use answer::{Offer, Offers, Profile, RouterAnswer};
 pub use rule::{RouteRule, RouteSubject, first_match};
@@ -27,6 +27,46 @@ pub struct Routing {
     /// Why the task has its harness; absent until that is decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub route: Option<Route>,
+    /// Whether the task is split into child tasks before its work begins.
+    #[serde(default, skip_serializing_if = "Split::is_no")]
+    pub split: Split,
+}
+
+/// Whether a task is split into child tasks before its work begins.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Split {
+    /// Nothing suggests it.
+    #[default]
+    No,
+    /// The router suggests it, and the user decides.
+    Suggested,
+    /// The router suggested it, but it is not done.
+    Ignored,
+    /// The next run plans it.
+    Wanted,
+    /// A run has planned it.
+    Planned,
+}
+
+/// The commands that answer whether to split a task.
+pub fn split_commands(task: &TaskId) -> String {
+    format!(
+        "`orange task spawn {task} --plan` lets a run plan the parts, `orange task spawn {task}` \
+         starts it as one task"
+    )
+}
+
+impl Split {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde passes what it may skip by reference"
+    )]
+    fn is_no(&self) -> bool {
+        *self == Split::No
+    }
 }
 
 impl Routing {
@@ -40,6 +80,7 @@ impl Routing {
                 profile: Profile::default(),
                 skills: Vec::new(),
             }),
+            split: Split::No,
         }
     }
 
@@ -48,7 +89,19 @@ impl Routing {
     }
 
     /// Forgets a choice that orange made, so that it is made again; the user's own choice stays.
+    ///
+    /// A user who moves a task on after the router suggested a split answers that question and
+    /// asks for no other choice.
     pub(crate) fn forget(&mut self) {
+        match self.split {
+            Split::Suggested => {
+                self.split = Split::Ignored;
+                return;
+            }
+            // A task is planned once.
+            Split::Wanted | Split::Planned => {}
+            Split::No | Split::Ignored => self.split = Split::No,
+        }
         self.route = self.route.take().filter(|route| route.by.is_explicit());
     }
 }
@@ -103,6 +156,9 @@ pub struct Choice {
     pub effort: Option<String>,
     /// Why it was chosen.
     pub route: Route,
+    /// Whether the task is split before its work begins.
+    #[serde(default, skip_serializing_if = "Split::is_no")]
+    pub split: Split,
 }
 
 impl fmt::Display for Choice {
@@ -111,6 +167,7 @@ impl fmt::Display for Choice {
             harness,
             model,
             route,
+            split,
             ..
         } = self;
         let model = model
@@ -127,6 +184,11 @@ impl fmt::Display for Choice {
         if !route.reason.is_empty() {
             write!(formatter, ": {}", route.reason)?;
         }
-        Ok(())
+        match split {
+            Split::No | Split::Ignored => Ok(()),
+            Split::Suggested => formatter.write_str("; it suggests splitting the task"),
+            Split::Wanted => formatter.write_str("; the next run plans how to split the task"),
+            Split::Planned => formatter.write_str("; a run planned how to split the task"),
+        }
     }
 }

@@ -83,7 +83,7 @@ pub fn schedule(all: &[ScheduledTask], limits: &Limits, now: Timestamp) -> Sched
     let mut tally = Tally::of(by_id.values().copied(), limits);
     let mut found = Schedule::default();
     for (scheduled, queued) in in_order(by_id.values().copied()) {
-        let mut waits = own_waits(queued, now);
+        let mut waits = own_waits(scheduled, queued, now);
         waits.extend(open_dependencies(scheduled, &by_id));
         // If a task cannot start anyway, limits are not checked for it, and it takes no room from
         // others.
@@ -115,7 +115,7 @@ pub fn waits_before_limits(
         return Vec::new();
     };
     let by_id: BTreeMap<&TaskId, &ScheduledTask> = others.iter().map(|it| (&it.task, it)).collect();
-    let mut waits = own_waits(queued, now);
+    let mut waits = own_waits(task, queued, now);
     waits.extend(open_dependencies(task, &by_id));
     waits
 }
@@ -158,11 +158,15 @@ fn in_order<'a>(
     queued
 }
 
-fn own_waits(queued: &QueueEntry, now: Timestamp) -> Vec<Wait> {
+fn own_waits(scheduled: &ScheduledTask, queued: &QueueEntry, now: Timestamp) -> Vec<Wait> {
     match queued.starter {
         Starter::Engine => {}
         Starter::User => return vec![Wait::User],
         Starter::NotRequested => return vec![Wait::NotRequested],
+        Starter::Split => {
+            let task = scheduled.task.clone();
+            return vec![Wait::Split { task }];
+        }
     }
     if queued.has_running_effects {
         return vec![Wait::EffectsRunning];

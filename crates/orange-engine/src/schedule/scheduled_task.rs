@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::budget::Start;
+use crate::language::hooks::SpawnHook;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Edge, Kind, Target, Trigger};
 use crate::language::{ATTEMPTS, Workflow};
 use crate::names::{FieldName, HarnessName, JobName, ProjectName, Status, TaskId};
 use crate::role::Role;
+use crate::routing::Split;
 use crate::task::{PendingState, Task, Workspace};
 use crate::time::Timestamp;
 
@@ -84,6 +86,8 @@ pub enum Starter {
     User,
     /// Its start has not been requested.
     NotRequested,
+    /// The user decides first whether to split it.
+    Split,
 }
 
 impl ScheduledTask {
@@ -131,6 +135,7 @@ fn queue_entry(workflow: &Workflow, task: &Task) -> QueueEntry {
     let has_begun = task.entered.from.is_some();
     let starter = match &to {
         _ if !has_begun && !task.queueing.starts_automatically => Starter::NotRequested,
+        Some(_) if task.routing.split == Split::Suggested => Starter::Split,
         Some(_) => Starter::Engine,
         None => Starter::User,
     };
@@ -207,9 +212,9 @@ fn starts_without_worktree(workflow: &Workflow, task: &Task) -> bool {
         .filter(|edge| edge.to == Target::Status(to.clone()))
         .flat_map(|edge| &edge.hooks);
     hooks.any(|hook| {
-        hook.action
-            .spawn()
-            .is_some_and(|spawn| spawn.without_worktree)
+        let plans = |spawn: &SpawnHook| spawn.plan.is_some() && task.routing.split == Split::Wanted;
+        let spawn = hook.action.spawn();
+        spawn.is_some_and(|spawn| spawn.without_worktree || plans(spawn))
     })
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::budget::{Budget, Limit, Scope, Start};
 use crate::names::{HarnessName, ProjectName, Status, TaskId};
 use crate::parking::{Parking, Reason};
+use crate::routing::split_commands;
 use crate::time::Timestamp;
 use crate::wording::{describe_bytes, join_and};
 
@@ -113,6 +114,11 @@ pub enum Wait {
     User,
     /// Its start has not been requested.
     NotRequested,
+    /// The router suggests splitting it, and the user has not decided.
+    Split {
+        /// The task.
+        task: TaskId,
+    },
 }
 
 impl Wait {
@@ -176,6 +182,7 @@ impl Wait {
                 "`{task}` will never be done: cancel this task and create it again without \
                  `--after {task}`"
             ),
+            Wait::Split { task } => split_commands(task),
             Wait::EffectsRunning | Wait::Pause { .. } | Wait::User | Wait::NotRequested => {
                 return None;
             }
@@ -304,6 +311,9 @@ impl fmt::Display for Wait {
                 )
             }
             Wait::User => formatter.write_str("its workflow leaves the start to you"),
+            Wait::Split { .. } => {
+                formatter.write_str("the router suggests splitting it, and you decide")
+            }
             Wait::NotRequested => formatter.write_str("its start has not been requested"),
         }
     }

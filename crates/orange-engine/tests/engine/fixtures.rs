@@ -166,6 +166,7 @@ impl<'a> World<'a> {
                                 .spawn()
                                 .is_some_and(|spawn| spawn.role == *role && spawn.headless)
                         }),
+                    plans: false,
                     state: orange_engine::task::RunState::Alive,
                 },
             );

@@ -205,6 +205,7 @@ proptest! {
         world.task.runs.insert(Role::Worker, orange_engine::task::Run {
             id: RunId::new("run-worker"),
             headless: false,
+            plans: false,
             state: orange_engine::task::RunState::Alive,
         });
         for happening in &history {

@@ -25,6 +25,7 @@ mod scheduling;
 mod seeds;
 mod skill;
 mod source_documents;
+mod split;
 mod status_comment;
 mod stop;
 mod stories;

@@ -494,6 +494,7 @@ fn crashes_belong_to_the_status_they_happened_in() {
         orange_engine::task::Run {
             id: RunId::new("run-worker"),
             headless: false,
+            plans: false,
             state: RunState::Alive,
         },
     );

@@ -321,6 +321,7 @@ fn deaths(workflow: &Workflow, from: &Status, text: &mut String) {
                 orange_engine::task::Run {
                     id: orange_engine::names::RunId::new(format!("run-{role}")),
                     headless: false,
+                    plans: false,
                     state: orange_engine::task::RunState::Alive,
                 },
             );

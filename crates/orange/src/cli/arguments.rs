@@ -8,9 +8,9 @@ use orange_config::Environment;
 
 use super::hidden::{agent_ask, background, detach, exec_run, status_line, tether};
 use super::{
-    Dashboard, agent_event, allow, attention, budget, completions, config, demo, deny, doctor,
-    forge, harness, help, inbox, install, issue, job, log, man, note, project, rebuild, report,
-    schema, serve, task, uninstall, usage, workflow, workspace,
+    Dashboard, agent_event, allow, attention, budget, chat, completions, config, demo, deny,
+    doctor, forge, harness, help, inbox, install, issue, job, log, man, note, project, rebuild,
+    report, schema, serve, task, uninstall, usage, workflow, workspace,
 };
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Text};
@@ -69,6 +69,7 @@ pub enum Command {
     Harness(harness::Command),
     Budget(budget::Args),
     Report(report::Args),
+    Chat(chat::Args),
     Serve(serve::Args),
     Demo(demo::Args),
     #[command(subcommand, disable_help_subcommand = true)]
@@ -142,6 +143,7 @@ impl Command {
             Command::Rebuild(args) => rebuild::run(args, environment, output),
             Command::Budget(_) => budget::run(environment, output),
             Command::Report(args) => report::run(args, environment, output),
+            Command::Chat(args) => chat::run(args, environment),
             Command::Serve(args) => serve::run(args, environment, output),
             Command::Demo(args) => demo::run(args, dashboard, environment, output),
             Command::AgentAsk(args) => Ok(agent_ask::run(args, environment, output)),

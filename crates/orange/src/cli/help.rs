@@ -42,7 +42,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Permission", &["allow", "deny"]),
     (
         "Automation",
-        &["job", "issue", "forge", "note", "budget", "report"],
+        &["job", "issue", "forge", "note", "budget", "report", "chat"],
     ),
     (
         "Setup",

@@ -6,6 +6,7 @@ mod answer;
 mod arguments;
 mod attention;
 mod budget;
+mod chat;
 mod completions;
 mod config;
 mod dashboard;
@@ -43,9 +44,10 @@ use answer::error::{Error, hint_paragraph, narrate_hint, narrate_hint_apart, pus
 use answer::exit::Exit;
 use answer::schemas::Shape;
 use arguments::{Arguments, EarlyExit};
-use orange_config::Environment;
+use orange_config::{Environment, ORANGE_ROLE};
 use orange_driver::Driver;
 use orange_engine::names::{ProjectName, TaskId};
+use orange_engine::role::Role;
 
 use crate::output::{Glyphs, Output};
 
@@ -103,7 +105,32 @@ fn run(
             Err(error)
         }
     };
+    let result = result.map_err(|error| name_command_for_user(error, typed, environment));
     result.unwrap_or_else(|error| error.report(output))
+}
+
+/// An error of the agent of `orange chat` also names the command that the user can run instead.
+fn name_command_for_user(error: Error, typed: &[OsString], environment: &Environment) -> Error {
+    let role = environment.variable(ORANGE_ROLE);
+    let is_assistant = role.is_some_and(|role| role == Role::assistant().as_str());
+    if !is_assistant || !error.is_user_only() {
+        return error;
+    }
+    let words = typed
+        .iter()
+        .skip(1)
+        .map(|word| quoted(&word.to_string_lossy()));
+    let words: Vec<String> = words.collect();
+    error.hint(format!("the user runs: orange {}", words.join(" ")))
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./:=@+,".contains(it);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// `--all` is rejected before a command, because it means something different to each command.

@@ -11,6 +11,7 @@ mod drawing;
 mod file_headers;
 mod leftovers;
 mod names;
+mod seed;
 mod size;
 mod source;
 mod statuses;

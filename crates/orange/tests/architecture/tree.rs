@@ -22,6 +22,20 @@ pub struct Tree {
 
 impl Tree {
     pub fn load() -> io::Result<Self> {
+        let (names, texts) = Self::load_texts()?;
+        let rust = texts.iter().filter(|text| has_ending(&text.path, &["rs"]));
+        let sources = rust.map(|text| Source::read(&text.path, &text.content));
+        let mut sources = sources.collect::<io::Result<Vec<_>>>()?;
+        mark_test_modules(&mut sources);
+        Ok(Self {
+            sources,
+            texts,
+            names,
+        })
+    }
+
+    /// The names of all files, and the texts among them; nothing is parsed.
+    pub fn load_texts() -> io::Result<(Vec<String>, Vec<Text>)> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../..")
             .canonicalize()?;
@@ -41,15 +55,7 @@ impl Tree {
                 });
             }
         }
-        let rust = texts.iter().filter(|text| has_ending(&text.path, &["rs"]));
-        let sources = rust.map(|text| Source::read(&text.path, &text.content));
-        let mut sources = sources.collect::<io::Result<Vec<_>>>()?;
-        mark_test_modules(&mut sources);
-        Ok(Self {
-            sources,
-            texts,
-            names,
-        })
+        Ok((names, texts))
     }
 
     pub fn text(&self, path: &str) -> Option<&str> {
@@ -103,7 +109,7 @@ fn is_text(path: &str) -> bool {
         .contains(&path)
 }
 
-fn has_ending(path: &str, endings: &[&str]) -> bool {
+pub fn has_ending(path: &str, endings: &[&str]) -> bool {
     Path::new(path)
         .extension()
         .is_some_and(|found| endings.iter().any(|ending| found == *ending))

@@ -18,6 +18,7 @@ mod allow;
 #[cfg(target_os = "linux")]
 mod attention;
 mod budget;
+mod chat;
 #[cfg(target_os = "linux")]
 mod completions;
 mod config_show;

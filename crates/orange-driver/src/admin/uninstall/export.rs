@@ -47,7 +47,8 @@ const DELETED_FILES: [&str; 15] = [
 ];
 
 /// Directories that only orange uses.
-const DELETED_FOLDERS: [&str; 6] = [
+const DELETED_FOLDERS: [&str; 7] = [
+    "chat",
     "git",
     "verification/.trash",
     "workspaces/.locks",

@@ -55,6 +55,13 @@ impl Git {
         Ok((!found.is_empty()).then(|| BranchName::new(found)))
     }
 
+    /// Creates a branch at a commit. Fails if the branch exists.
+    pub fn create_branch(&self, branch: &BranchName, at: &CommitId) -> Result<(), GitError> {
+        let name = branch_ref(branch)?;
+        let call = self.call(["update-ref", "-m", "orange: new branch", &name, at.as_str()]);
+        call.with_arguments([self.null_id()]).succeed()
+    }
+
     /// The objects of all branches and tags, by their full names.
     pub fn branches_and_tags(&self) -> Result<BTreeMap<String, CommitId>, GitError> {
         let format = "--format=%(objectname) %(refname)";

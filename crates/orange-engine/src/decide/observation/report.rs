@@ -21,7 +21,11 @@ pub(super) fn receive(
     if live_role(steps, run).is_none() || has_ended(steps) {
         return Ok(());
     }
-    let report = &report.with_checked_delegations(steps.task.queueing.ancestors());
+    let mut report = report.with_checked_delegations(steps.task.queueing.ancestors());
+    if steps.task.is_planned_by(run) {
+        report = report.of_plan();
+    }
+    let report = &report;
     steps.import_for_observation(&Role::Engine);
     steps.record(Fact::ReportReceived {
         run: run.clone(),

@@ -5,6 +5,7 @@ pub(super) mod checks;
 mod delete;
 mod open_pull_request;
 mod reopen;
+mod split;
 mod stop;
 mod tell;
 
@@ -61,6 +62,7 @@ pub(super) fn decide(
             amended.map_or_else(|answer| *answer, |decision| decision.then_move(to.as_ref()))
         }
         RequestKind::ChangeWorkflow { workflow, .. } => decision.adopt(workflow),
+        RequestKind::Split => decision.request_split(),
         RequestKind::Delete => decision.delete(),
         RequestKind::Restore => decision.restore(),
         RequestKind::Tell { role } => decision.tell(role.as_ref()),
@@ -117,6 +119,7 @@ impl<'a> RequestDecision<'a> {
             .or_else(|| self.check_verb_available(verb))
             .or_else(|| self.check_not_running(verb))
             .or_else(|| self.check_settled(verb))
+            .or_else(|| self.check_split(verb))
             .or_else(|| self.check_not_merging());
         if let Some(missing) = blocker {
             if is_at_target {

@@ -14,7 +14,10 @@ impl RequestDecision<'_> {
     pub(super) fn tell(mut self, role: Option<&Role>) -> Decision {
         let blocker = self
             .check_not_ended()
-            .or_else(|| self.check_human())
+            .or_else(|| {
+                let is_assistant = self.request.by == Role::assistant();
+                self.check_human().filter(|_| !is_assistant)
+            })
             .or_else(|| self.check_role(role));
         if let Some(missing) = blocker {
             return self.refuse(Attempt::Tell, blocked_by(missing));

@@ -222,14 +222,15 @@ impl Reader<'_> {
         let permissions = hook.take("permissions");
         let window = hook.take("window");
         let increment = hook.take("increment");
-        let worktree = if headless {
-            hook.take("worktree")
+        let (worktree, plan) = if headless {
+            (hook.take("worktree"), hook.take("plan"))
         } else {
-            None
+            (None, None)
         };
 
         let code = ProblemCode::PromptUnknown;
         let prompt = prompt.and_then(|node| self.prompt_name(node, what, code));
+        let plan = plan.and_then(|node| self.prompt_name(node, what, ProblemCode::PromptUnknown));
         let harness = harness.and_then(|node| self.one_of(node, "`harness`", &HARNESSES));
         let harness = harness.unwrap_or(if is_review {
             HarnessChoice::Review
@@ -255,6 +256,7 @@ impl Reader<'_> {
             without_worktree: worktree
                 .and_then(|node| self.boolean(node, "`worktree`"))
                 .is_some_and(|worktree| !worktree),
+            plan,
         })
     }
 }

@@ -61,7 +61,11 @@ impl Reader<'_> {
             // An invalid name is reported here, so its uses are not reported as well.
             self.check_name(name, item.at, "a role");
             let role = Role::from_name(name);
-            if !matches!(role, Role::Other(_)) || self.roles.contains(&role) {
+            if role == Role::assistant() {
+                let message = format!("role `{name}` is the agent of `orange chat`");
+                self.problems
+                    .add(ProblemCode::InvalidValue, item.at, message);
+            } else if !matches!(role, Role::Other(_)) || self.roles.contains(&role) {
                 let message = format!("role `{name}` already exists");
                 self.problems
                     .add(ProblemCode::InvalidValue, item.at, message);

@@ -63,6 +63,11 @@ impl Error {
         &self.hints
     }
 
+    /// Whether an agent asked for what only the user may do.
+    pub fn is_user_only(&self) -> bool {
+        self.code == "user-only"
+    }
+
     pub fn details(self, details: Value) -> Error {
         Error { details, ..self }
     }

@@ -21,11 +21,22 @@ use crate::output::Output;
 pub struct Args {
     #[command(flatten)]
     pub target: Target,
+
+    /// Plan first how to split the task
+    #[arg(long)]
+    pub plan: bool,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let draft = RequestDraft::plain(RequestKind::Verb(Verb::Spawn));
     let Target { wait_options, .. } = &args.target;
+    if args.plan {
+        let draft = RequestDraft::plain(RequestKind::Split);
+        let planned = request_with_confirmation(&args.target, draft, environment, output)?;
+        if let Answer::Refused(_) = planned {
+            return print(planned, output);
+        }
+    }
+    let draft = RequestDraft::plain(RequestKind::Verb(Verb::Spawn));
     let first = request_with_confirmation(&args.target, draft, environment, output)?;
     let driver = driver(environment)?;
     let (first, start) = driver

@@ -58,6 +58,7 @@ pub fn with_worker(mut row: TaskRow, state: RunState) -> TaskRow {
     let run = Run {
         id: RunId::new(format!("run-{}", row.id)),
         headless: false,
+        plans: false,
         state,
     };
     row.runs.insert(Role::Worker, run);

@@ -220,6 +220,11 @@ const COMMANDS: &[CommandCase] = &[
     ),
     case("task path", "one", ("two", "no-worktree")),
     covered_elsewhere(
+        "chat",
+        "an_agent_talks_in_this_terminal",
+        ("--harness nothing", "harness-not-found"),
+    ),
+    covered_elsewhere(
         "task shell",
         "a_shell_opens_in_the_worktree",
         ("two", "no-worktree"),
@@ -322,6 +327,7 @@ const TESTS: &[&str] = &[
     include_str!("../install.rs"),
     include_str!("../issue_approve.rs"),
     include_str!("../issue_ignore.rs"),
+    include_str!("../chat.rs"),
     include_str!("../issue_list.rs"),
     include_str!("../issue_show.rs"),
     include_str!("../job_add.rs"),

@@ -98,6 +98,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("schema", "tried in the tests of the commands"),
     ("completions", "tried in the tests of the commands"),
     ("man", "tried in the tests of the commands"),
+    ("chat", "becomes an agent"),
     ("serve", "answers in a line"),
     ("demo", "tried in `demo`"),
     ("rebuild", "its transcript is in `rebuild`"),

@@ -9,6 +9,7 @@ mod children;
 mod context_file;
 mod crash_marks;
 mod github;
+mod planning;
 mod posts;
 mod pull_requests;
 mod restart;

@@ -1,6 +1,7 @@
 //! Whole task lifecycles, from the first command to the end.
 
 mod context_file;
+mod decompose;
 mod delegation;
 mod first_session;
 mod headless;

@@ -223,6 +223,54 @@ fn no_worker_can_act_as_another_role() {
     assert!(!way(&stage, &id).iter().any(|it| it == "reviewing"));
 }
 
+#[test]
+fn the_assistant_may_do_nothing_that_is_the_users() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["feat", "Add a line"]);
+    stage.script("worker-1", "hang");
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_until_idle(&id);
+    let (out, variables) = prepare(&stage, &id);
+    let refused = attempts("assistant");
+    let [main] = attempts("assistant-main")[..] else {
+        panic!("one process can be replaced once")
+    };
+    fs::create_dir_all(out.join("main")).unwrap();
+    let shell = format!(
+        "{variables}{}ask task show {id}\nask task why {id}\nask attention\nask task tell {id} -m hello\n\
+         ask task merge {id} --yes\nROW={}\n{}\n",
+        attempts_script(&refused, &out, "assistant"),
+        out.join("main").join(main.name).display(),
+        main.shell
+    );
+    stage.script("assistant-1", &shell);
+    let before = state(&stage);
+    assert!(stage.orange(&["chat"]).status().unwrap().success());
+    expect(&refused, &out, "assistant");
+    expect(&[main], &out, "main");
+    // A mistake in the command would exit with another code.
+    let rows = refused.iter().map(|it| ("assistant", it.name));
+    let rows = rows.chain([("main", main.name)]);
+    let mistakes = rows.filter_map(|(phase, name)| {
+        let read = |end: &str| fs::read_to_string(out.join(phase).join(format!("{name}.{end}")));
+        let (code, output) = (read("code").unwrap(), read("out").unwrap());
+        (code.trim() != "3").then(|| format!("{name}: {code}{output}"))
+    });
+    let mistakes: Vec<String> = mistakes.collect();
+    assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
+    assert_eq!(state(&stage), before, "{}", stage.diagnostics(&id));
+    let calls = stage.calls();
+    for allowed in ["show", "why", "tell"] {
+        let line = format!("orange task {allowed} {id}");
+        let answer = calls.lines().find(|it| it.contains(&line));
+        assert!(answer.is_some_and(|it| it.ends_with("-> 0")), "{calls}");
+    }
+    let inbox = stage.store().inbox(&id).unwrap();
+    assert_eq!(inbox[0].from, Role::assistant());
+    let command = format!("the user runs: orange task merge {id} --yes");
+    assert!(calls.contains(&command), "{calls}");
+}
+
 /// The latest attempt.
 fn last_row(out: &std::path::Path) -> String {
     let entries = fs::read_dir(out.join("worker")).unwrap().flatten();

@@ -78,6 +78,11 @@ proof_of)
     tr '\0' '\n' < "/proc/$1/environ" | sed -n 's/^ORANGE_RUN_PROOF=//p'
     ;;
 
+# assistant_of: the id that the processes of `orange chat` carry.
+assistant_of)
+    echo "assistant-$(printf %s "$ORANGE_HOME" | sha256sum | cut -c1-12)"
+    ;;
+
 # gate_of TASK: the id that the processes of a task's gates carry.
 gate_of)
     echo "gate-$1-$(printf %s "$ORANGE_HOME" | sha256sum | cut -c1-12)"
