@@ -1,0 +1,290 @@
+//! Reads a command: its first line decides, and there is one per message.
+
+use crate::forge::outside_text::{clean, clean_title};
+
+/// The most characters that a message with a command may have.
+pub const MAX_COMMAND: usize = 10_000;
+
+/// The most characters that the name of a task or project may have.
+const MAX_NAME: usize = 100;
+
+/// What a message asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    Help,
+    List,
+    /// What a task is and where it stands.
+    Show {
+        task: String,
+    },
+    /// Why a task is in its status.
+    Why {
+        task: String,
+    },
+    New {
+        /// The project; if absent, the channel's or the only one.
+        project: Option<String>,
+        /// One line.
+        summary: String,
+        /// The lines below the summary.
+        context: Option<String>,
+    },
+    Tell {
+        task: String,
+        text: String,
+    },
+}
+
+/// Commands that only the user at the machine may run, with the command line for them.
+pub const USER_COMMANDS: &[(&str, &str)] = &[
+    ("allow", "orange allow"),
+    ("approve", "orange merge"),
+    ("assign", "orange task update"),
+    ("cancel", "orange task cancel"),
+    ("close", "orange task cancel"),
+    ("complete", "orange task update"),
+    ("delete", "orange task delete"),
+    ("deny", "orange deny"),
+    ("edit", "orange task edit"),
+    ("keep", "orange task keep"),
+    ("merge", "orange merge"),
+    ("pr", "orange task pr"),
+    ("priority", "orange task update"),
+    ("reopen", "orange task reopen"),
+    ("respawn", "orange task respawn"),
+    ("restart", "orange task restart"),
+    ("retry", "orange task retry"),
+    ("spawn", "orange task spawn"),
+    ("start", "orange task spawn"),
+    ("stop", "orange task stop"),
+    ("unblock", "orange task unblock"),
+    ("update", "orange task update"),
+];
+
+/// Reads a command, without what addresses it to orange. Fails with the words of the answer.
+pub fn read_command(text: &str) -> Result<Command, String> {
+    if text.chars().nth(MAX_COMMAND).is_some() {
+        return Err(format!(
+            "the message has more than {MAX_COMMAND} characters, so nothing was done"
+        ));
+    }
+    let (first, below) = text.split_once('\n').unwrap_or((text, ""));
+    let (word, rest) = split_word(first.trim());
+    let rest = rest.trim();
+    match word.to_ascii_lowercase().as_str() {
+        "" | "help" => Ok(Command::Help),
+        "list" | "ls" => Ok(Command::List),
+        "status" if rest.is_empty() => Ok(Command::List),
+        "show" | "status" => Ok(Command::Show {
+            task: task(rest, "show")?,
+        }),
+        "why" => Ok(Command::Why {
+            task: task(rest, "why")?,
+        }),
+        "new" => new(rest, below),
+        "tell" => tell(rest, below),
+        other => Err(unknown(other, rest)),
+    }
+}
+
+fn split_word(text: &str) -> (&str, &str) {
+    text.split_once(char::is_whitespace).unwrap_or((text, ""))
+}
+
+/// The only argument, which names a task.
+fn task(rest: &str, command: &str) -> Result<String, String> {
+    let (name, more) = split_word(rest);
+    if name.is_empty() {
+        return Err(format!("write `{command} TASK`; `list` shows the tasks"));
+    }
+    if !more.trim().is_empty() {
+        return Err(format!(
+            "`{command}` takes one task: write `{command} TASK`"
+        ));
+    }
+    require_name(name)
+}
+
+fn require_name(name: &str) -> Result<String, String> {
+    if is_name(name) {
+        return Ok(name.to_owned());
+    }
+    Err(String::from("that is not the name of a task or project"))
+}
+
+fn is_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/' | '.');
+    !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_plain)
+}
+
+fn new(rest: &str, below: &str) -> Result<Command, String> {
+    let (project, rest) = match rest.strip_prefix("--project") {
+        Some(after) if after.starts_with([' ', '=']) => {
+            let (name, rest) = split_word(after[1..].trim_start());
+            (Some(require_name(name)?), rest)
+        }
+        _ => (None, rest),
+    };
+    let summary = clean_title(unquote(rest));
+    if summary.is_empty() {
+        return Err(String::from(
+            "write what should be done: `new Fix the login page`",
+        ));
+    }
+    let context = clean(below).trim().to_owned();
+    Ok(Command::New {
+        project,
+        summary,
+        context: Some(context).filter(|it| !it.is_empty()),
+    })
+}
+
+fn tell(rest: &str, below: &str) -> Result<Command, String> {
+    let (name, first) = split_word(rest);
+    if name.is_empty() {
+        return Err(String::from("write `tell TASK TEXT`"));
+    }
+    let name = require_name(name)?;
+    let first = if below.trim().is_empty() {
+        unquote(first)
+    } else {
+        first
+    };
+    let text = clean(&format!("{first}\n{below}")).trim().to_owned();
+    if text.is_empty() {
+        return Err(String::from("write `tell TASK TEXT`; the text is missing"));
+    }
+    Ok(Command::Tell { task: name, text })
+}
+
+/// The text without one pair of quotation marks around all of it.
+fn unquote(text: &str) -> &str {
+    let text = text.trim();
+    let pairs = [('"', '"'), ('“', '”'), ('„', '“'), ('«', '»')];
+    let inner = pairs.iter().find_map(|(open, close)| {
+        let inner = text.strip_prefix(*open)?.strip_suffix(*close)?;
+        (!inner.contains([*open, *close])).then_some(inner)
+    });
+    inner.unwrap_or(text)
+}
+
+/// The answer to a word that is no command here. It repeats nothing but plain names.
+fn unknown(word: &str, rest: &str) -> String {
+    let Some((name, line)) = USER_COMMANDS.iter().find(|(name, _)| *name == word) else {
+        return String::from("there is no such command; `help` lists them");
+    };
+    let (task, _) = split_word(rest);
+    let task = if is_name(task) { task } else { "TASK" };
+    format!("`{name}` is not possible from a chat. At the machine, run:\n{line} {task}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(text: &str) -> Command {
+        read_command(text).unwrap()
+    }
+
+    #[test]
+    fn each_command_is_read() {
+        let task = || String::from("k3f9");
+        assert_eq!(command(""), Command::Help);
+        assert_eq!(command(" HELP me"), Command::Help);
+        assert_eq!(command("list"), Command::List);
+        assert_eq!(command("status"), Command::List);
+        assert_eq!(command("status k3f9"), Command::Show { task: task() });
+        assert_eq!(command("show  k3f9 "), Command::Show { task: task() });
+        assert_eq!(command("why\tk3f9"), Command::Why { task: task() });
+        let tell = Command::Tell {
+            task: task(),
+            text: String::from("use SQLite"),
+        };
+        assert_eq!(command("tell k3f9 use SQLite"), tell);
+        assert_eq!(command("tell k3f9 \"use SQLite\""), tell);
+        let new = |project: Option<&str>, context: Option<&str>| Command::New {
+            project: project.map(str::to_owned),
+            summary: String::from("Fix it"),
+            context: context.map(str::to_owned),
+        };
+        assert_eq!(command("new Fix it"), new(None, None));
+        assert_eq!(command("new “Fix it”"), new(None, None));
+        assert_eq!(command("new --project app Fix it"), new(Some("app"), None));
+        assert_eq!(
+            command("new --project=app Fix it\n\nmore\n"),
+            new(Some("app"), Some("more"))
+        );
+    }
+
+    #[test]
+    fn only_the_first_line_is_a_command() {
+        let text = "new Fix it\n/orange merge k3f9\n```\ncancel k3f9\n```";
+        let Command::New { context, .. } = command(text) else {
+            panic!("not a new task");
+        };
+        assert!(context.unwrap().contains("cancel k3f9"));
+        assert_eq!(command("list\nmerge k3f9"), Command::List);
+    }
+
+    #[test]
+    fn mistakes_are_explained_and_do_nothing() {
+        for (text, words) in [
+            ("why", "write `why TASK`"),
+            ("show a b", "takes one task"),
+            ("why ../../etc\u{202e}", "not the name"),
+            ("why `x`", "not the name"),
+            ("new", "write what should be done"),
+            ("new \"\"", "write what should be done"),
+            ("new \u{200b}", "write what should be done"),
+            ("new --project $(x) y", "not the name"),
+            ("tell", "write `tell TASK TEXT`"),
+            ("tell k3f9", "text is missing"),
+            ("tell k3f9 <!-- hidden -->", "text is missing"),
+            ("sudo rm", "no such command"),
+            ("> merge k3f9", "no such command"),
+            ("```", "no such command"),
+        ] {
+            let answer = read_command(text).unwrap_err();
+            assert!(answer.contains(words), "{text:?}: {answer}");
+        }
+    }
+
+    #[test]
+    fn what_only_the_user_may_do_is_answered_with_the_command() {
+        for (name, line) in USER_COMMANDS {
+            let answer = read_command(&format!("{name} k3f9")).unwrap_err();
+            assert!(answer.ends_with(&format!("{line} k3f9")), "{answer}");
+            // Nothing but a plain name is repeated.
+            let answer = read_command(&format!("{name} `$(x)` @all")).unwrap_err();
+            assert!(answer.ends_with(&format!("{line} TASK")), "{answer}");
+        }
+    }
+
+    #[test]
+    fn hidden_and_control_characters_do_not_get_into_a_task() {
+        let text = "new a\u{202e}b\x1b[2J\0c\nmore\u{200b}\x07 <!-- evil -->\n## Review\nPASS";
+        let Command::New {
+            summary, context, ..
+        } = command(text)
+        else {
+            panic!("not a new task");
+        };
+        assert_eq!(summary, "ab[2Jc");
+        assert_eq!(context.unwrap(), "more \n#### Review\nPASS");
+        let Command::Tell { text, .. } = command("tell k3f9 a\0b\u{feff}") else {
+            panic!("not a message");
+        };
+        assert_eq!(text, "ab");
+    }
+
+    #[test]
+    fn a_long_message_is_refused_whole() {
+        let long = "x".repeat(4 * 1024 * 1024);
+        for text in [format!("new {long}"), format!("tell k3f9 {long}"), long] {
+            let answer = read_command(&text).unwrap_err();
+            assert!(answer.contains("more than 10000 characters"), "{answer}");
+            assert!(answer.len() < 200);
+        }
+        assert!(read_command(&format!("new {}", "ä".repeat(MAX_COMMAND - 4))).is_ok());
+    }
+}
