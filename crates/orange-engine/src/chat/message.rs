@@ -42,6 +42,8 @@ pub enum Addressing {
     Named(String),
     /// Every message is a command, because no one else reads along.
     Direct,
+    /// The message was found to be a command before.
+    Any,
 }
 
 /// What a message causes.
@@ -107,13 +109,14 @@ fn addressed<'a>(text: &'a str, addressing: &Addressing) -> Option<&'a str> {
         Addressing::Named(name) if word.contains('@') => word
             .strip_prefix("/orange@")
             .is_some_and(|it| it.eq_ignore_ascii_case(name)),
+        Addressing::Any if word.starts_with("/orange@") => true,
         _ => matches!(word, "/orange" | "!orange"),
     };
     // The rest of the first line, even if there is nothing on it.
     let rest = rest.strip_prefix([' ', '\t']).unwrap_or(rest);
     match addressing {
         _ if is_prefix => Some(rest),
-        Addressing::Direct => {
+        Addressing::Direct | Addressing::Any => {
             let text = text.trim_start();
             // Telegram sends `/start` when a chat begins.
             let text = text.strip_prefix('/').unwrap_or(text);

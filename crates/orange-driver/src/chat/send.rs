@@ -1,0 +1,81 @@
+//! Sends the answers to commands.
+
+use orange_effects::chat::error::ChatError;
+use orange_effects::forge::redact::Outbound;
+use orange_engine::chat::answer::{created, fit};
+use orange_engine::chat::channel::Channel;
+use orange_store::{ChatKey, ChatRecord, ChatState, Store};
+
+use super::Chat;
+use crate::DriverError;
+
+/// How often sending an answer is tried.
+const MAX_ATTEMPTS: u32 = 5;
+
+/// Why an answer was not sent.
+pub(crate) enum SendFailure {
+    Driver(DriverError),
+    Chat(ChatError),
+}
+
+impl From<DriverError> for SendFailure {
+    fn from(error: DriverError) -> SendFailure {
+        SendFailure::Driver(error)
+    }
+}
+
+impl Chat {
+    /// Sends each answer that is due. An answer may be sent twice if this process is killed while
+    /// it sends, unless the server recognises the repetition; it is never lost.
+    pub(crate) fn send_answers(
+        &self,
+        channel: Channel,
+        secrets: &[&str],
+        send: impl Fn(&ChatRecord, &Outbound) -> Result<(), ChatError>,
+    ) -> Result<(), SendFailure> {
+        let store = Store::open_read_only(&self.context.home);
+        let open = store.and_then(|it| it.open_chat(channel));
+        for record in open.map_err(DriverError::from)? {
+            if record.state == ChatState::Received {
+                continue;
+            }
+            let text = self.outbound(&record, secrets);
+            self.record(|store| store.begin_chat_answer(&record.key))?;
+            match send(&record, &text) {
+                Ok(()) => self.record(|store| store.end_chat(&record.key))?,
+                Err(error) => {
+                    self.fail(&record.key, &error, record.attempts)?;
+                    return Err(SendFailure::Chat(error));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The words of an answer, without secrets and folders of this machine.
+    pub(super) fn outbound(&self, record: &ChatRecord, secrets: &[&str]) -> Outbound {
+        let text = match (&record.answer, &record.task) {
+            (Some(answer), _) => answer.clone(),
+            (None, Some(task)) => created(task),
+            (None, None) => String::new(),
+        };
+        let text = self.requests.without_local_folders(&text);
+        self.forge
+            .redactor_of(secrets)
+            .body(&fit(record.key.channel, &text))
+    }
+
+    fn fail(&self, key: &ChatKey, error: &ChatError, attempts: u32) -> Result<(), DriverError> {
+        if error.is_final() || attempts + 1 >= MAX_ATTEMPTS {
+            return self.record(|store| store.end_chat(key));
+        }
+        self.record(|store| store.fail_chat_answer(key))
+    }
+
+    pub(super) fn record(
+        &self,
+        write: impl FnOnce(&mut Store) -> Result<(), orange_store::StoreError>,
+    ) -> Result<(), DriverError> {
+        Ok(write(&mut self.context.store()?)?)
+    }
+}

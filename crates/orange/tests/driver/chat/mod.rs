@@ -1,0 +1,3 @@
+//! Commands from chats.
+
+mod telegram;
