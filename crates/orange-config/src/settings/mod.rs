@@ -22,7 +22,8 @@ use orange_engine::names::{HarnessName, ProjectName, Status};
 use orange_engine::routing::RouteRule;
 use orange_engine::schedule::Limits;
 use parts::{
-    budget_limits, chat_settings, counts, issue_settings, merge_settings, router_settings,
+    budget_limits, chat_settings, counts, issue_settings, merge_settings, open_settings,
+    router_settings,
 };
 use serde::Serialize;
 use value::Value;
@@ -385,7 +386,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
             failover: names("failover").map(HarnessName::new).collect(),
             ..Limits::default()
         },
-        budget: budget_limits(&value),
+        budget: budget_limits(value),
         free_disk: size("limits.disk"),
         pool: PoolSettings {
             size: count("pool.size").unwrap_or_default(),
@@ -410,18 +411,14 @@ fn resolve(all: Vec<Setting>) -> Settings {
             cold: duration("forge.cold"),
             share: count("forge.share").unwrap_or_default(),
         },
-        chat: chat_settings(&value),
+        chat: chat_settings(value),
         supervisor: SupervisorSettings {
             tick: duration("supervisor.tick"),
             sweep: duration("supervisor.sweep"),
             start_rate: count("supervisor.start_rate").unwrap_or_default(),
         },
         permission_wait: duration("permissions.wait"),
-        open: OpenSettings {
-            editor: text("open.editor"),
-            shell: text("open.shell"),
-            git: text("open.git"),
-        },
+        open: open_settings(text),
         tmux_config: text("tmux.config").map(PathBuf::from),
         notify: NotifySettings {
             desktop: is_on("notify.desktop"),

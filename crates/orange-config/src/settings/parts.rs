@@ -10,7 +10,8 @@ use orange_engine::names::{HarnessName, ProjectName};
 
 use super::value::Value;
 use super::{
-    ChatSettings, IssueSettings, MergeSettings, RouterSettings, Setting, TelegramSettings,
+    ChatSettings, IssueSettings, MergeSettings, OpenSettings, RouterSettings, Setting,
+    TelegramSettings,
 };
 use crate::IssueComment;
 
@@ -69,6 +70,14 @@ pub(super) fn issue_settings(text: impl Fn(&str) -> Option<String>, close: bool)
             _ => IssueComment::Status,
         },
         close,
+    }
+}
+
+pub(super) fn open_settings(text: impl Fn(&str) -> Option<String>) -> OpenSettings {
+    OpenSettings {
+        editor: text("open.editor"),
+        shell: text("open.shell"),
+        git: text("open.git"),
     }
 }
 

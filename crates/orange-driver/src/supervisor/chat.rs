@@ -17,7 +17,7 @@ use crate::chat::telegram::{TelegramBot, connect};
 use crate::{Driver, DriverError};
 
 /// How long a channel that is not set up is left alone; a change of the settings wakes it.
-const IDLE: Duration = Duration::from_mins(60);
+const IDLE: Duration = Duration::from_hours(1);
 
 /// The shortest and the longest pause after a failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);

@@ -37,28 +37,27 @@ pub enum Command {
 
 /// Commands that only the user at the machine may run, with the command line for them.
 pub const USER_COMMANDS: &[(&str, &str)] = &[
-    ("allow", "orange allow"),
-    ("approve", "orange merge"),
-    ("assign", "orange task update"),
-    ("cancel", "orange task cancel"),
-    ("close", "orange task cancel"),
-    ("complete", "orange task update"),
-    ("delete", "orange task delete"),
-    ("deny", "orange deny"),
-    ("edit", "orange task edit"),
-    ("keep", "orange task keep"),
-    ("merge", "orange merge"),
-    ("pr", "orange task pr"),
-    ("priority", "orange task update"),
-    ("reopen", "orange task reopen"),
-    ("respawn", "orange task respawn"),
-    ("restart", "orange task restart"),
-    ("retry", "orange task retry"),
-    ("spawn", "orange task spawn"),
-    ("start", "orange task spawn"),
-    ("stop", "orange task stop"),
-    ("unblock", "orange task unblock"),
-    ("update", "orange task update"),
+    ("allow", "orange allow REQUEST"),
+    ("approve", "orange merge TASK"),
+    ("cancel", "orange task cancel TASK"),
+    ("close", "orange task cancel TASK"),
+    ("complete", "orange task update TASK --status STATUS"),
+    ("delete", "orange task delete TASK"),
+    ("deny", "orange deny REQUEST"),
+    ("edit", "orange task edit TASK"),
+    ("keep", "orange task keep TASK"),
+    ("merge", "orange merge TASK"),
+    ("pr", "orange task pr TASK"),
+    ("priority", "orange task update TASK --priority NUMBER"),
+    ("reopen", "orange task reopen TASK"),
+    ("respawn", "orange task respawn TASK"),
+    ("restart", "orange task restart TASK"),
+    ("retry", "orange task retry TASK"),
+    ("spawn", "orange task spawn TASK"),
+    ("start", "orange task spawn TASK"),
+    ("stop", "orange task stop TASK"),
+    ("unblock", "orange task unblock TASK"),
+    ("update", "orange task update TASK --status STATUS"),
 ];
 
 /// Reads a command, without what addresses it to orange. Fails with the words of the answer.
@@ -173,9 +172,13 @@ fn unknown(word: &str, rest: &str) -> String {
     let Some((name, line)) = USER_COMMANDS.iter().find(|(name, _)| *name == word) else {
         return String::from("there is no such command; `help` lists them");
     };
-    let (task, _) = split_word(rest);
-    let task = if is_name(task) { task } else { "TASK" };
-    format!("`{name}` is not possible from a chat. At the machine, run:\n{line} {task}")
+    let (target, _) = split_word(rest);
+    let line = if is_name(target) {
+        line.replace("TASK", target).replace("REQUEST", target)
+    } else {
+        (*line).to_owned()
+    };
+    format!("`{name}` is not possible from a chat. At the machine, run:\n{line}")
 }
 
 #[cfg(test)]
@@ -253,10 +256,12 @@ mod tests {
     fn what_only_the_user_may_do_is_answered_with_the_command() {
         for (name, line) in USER_COMMANDS {
             let answer = read_command(&format!("{name} k3f9")).unwrap_err();
-            assert!(answer.ends_with(&format!("{line} k3f9")), "{answer}");
+            let filled = line.replace("TASK", "k3f9").replace("REQUEST", "k3f9");
+            assert!(filled.contains("k3f9"), "{line}");
+            assert!(answer.ends_with(&format!(":\n{filled}")), "{answer}");
             // Nothing but a plain name is repeated.
             let answer = read_command(&format!("{name} `$(x)` @all")).unwrap_err();
-            assert!(answer.ends_with(&format!("{line} TASK")), "{answer}");
+            assert!(answer.ends_with(&format!(":\n{line}")), "{answer}");
         }
     }
 

@@ -1,3 +1,3 @@
 //! Commands from chats.
 
-mod telegram;
+pub mod telegram;

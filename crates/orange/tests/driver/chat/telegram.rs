@@ -17,7 +17,7 @@ use crate::support::telegram_server::{TOKEN, TelegramServer};
 use crate::support::{RunningSupervisor, Stage, wait_for};
 
 /// The user that may give commands.
-const ADA: i64 = 7;
+pub const ADA: i64 = 7;
 const EVE: i64 = 8;
 
 /// Sets Telegram up, with these ids on the allow-list.
@@ -33,13 +33,13 @@ fn set_up(stage: &Stage, server: &TelegramServer, allow: &str) {
     fs::write(stage.path("home/config.toml"), config).unwrap();
 }
 
-fn stage() -> (Stage, TelegramServer) {
+pub fn stage() -> (Stage, TelegramServer) {
     let (stage, server) = (Stage::new("minimal"), TelegramServer::start());
     set_up(&stage, &server, "\"7\"");
     (stage, server)
 }
 
-fn tasks(stage: &Stage) -> Vec<TaskId> {
+pub fn tasks(stage: &Stage) -> Vec<TaskId> {
     let tasks = stage.store().list(&TaskFilter::default()).unwrap().tasks;
     tasks.into_iter().map(|it| it.task.id).collect()
 }
@@ -128,7 +128,7 @@ fn each_command_is_answered_and_what_only_the_user_may_do_is_not_done() {
     }
 }
 
-fn messages(stage: &Stage, id: &TaskId) -> Vec<String> {
+pub fn messages(stage: &Stage, id: &TaskId) -> Vec<String> {
     let events = stage.store().events(id, 0).unwrap().into_iter();
     let messages = events.filter_map(|it| match it.event.fact {
         Fact::EffectPlanned(planned) => match planned.effect {
