@@ -1,4 +1,4 @@
-//! The token of a chat: read from a file or variable, never shown.
+//! The token of a chat: from a file or variable, never shown.
 
 use std::fmt;
 use std::path::Path;

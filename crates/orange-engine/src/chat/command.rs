@@ -1,4 +1,4 @@
-//! Reads a command: its first line decides, and there is one per message.
+//! Reads a command: the first line decides, one per message.
 
 use crate::forge::outside_text::{clean, clean_title};
 

@@ -1,4 +1,4 @@
-//! Commands from Telegram: who may give them, and that each is obeyed once.
+//! Commands from Telegram: who may give them; each is obeyed once.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
