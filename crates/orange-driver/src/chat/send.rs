@@ -59,10 +59,10 @@ impl Chat {
             (None, Some(task)) => created(task),
             (None, None) => String::new(),
         };
-        let text = self.requests.without_local_folders(&text);
-        self.forge
-            .redactor_of(secrets)
-            .body(&fit(record.key.channel, &text))
+        // Shortened only after redaction: a secret without its end may not be recognised.
+        let redactor = self.forge.redactor_of(secrets);
+        let text = self.requests.without_local_folders(&redactor.redact(&text));
+        redactor.body(&fit(record.key.channel, &text))
     }
 
     fn fail(&self, key: &ChatKey, error: &ChatError, attempts: u32) -> Result<(), DriverError> {

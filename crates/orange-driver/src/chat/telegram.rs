@@ -42,7 +42,7 @@ impl TelegramBot {
     }
 
     /// Waits for messages; changes nothing.
-    pub(crate) fn fetch(&self, position: Option<&str>) -> Result<Batch, ChatError> {
+    pub(crate) fn fetch_messages(&self, position: Option<&str>) -> Result<Batch, ChatError> {
         let from = position.and_then(|it| it.parse().ok());
         self.client.fetch(from, &self.name, &self.settings.allow)
     }

@@ -128,7 +128,7 @@ impl Listener {
         self.obey(bot)?;
         chat.answer_telegram(bot)?;
         let position = chat.telegram_position(bot)?;
-        let batch = match bot.fetch(position.as_deref()) {
+        let batch = match bot.fetch_messages(position.as_deref()) {
             Err(error @ ChatError::TokenRejected) => {
                 self.bot = None;
                 return Err(SendFailure::Chat(error));

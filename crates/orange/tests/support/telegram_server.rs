@@ -3,7 +3,7 @@
 //! It keeps updates until a later offset confirms them, as the Bot API does, and refuses requests
 //! with another token or with parameters that the Bot API does not know.
 
-use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::io::{BufRead, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;

@@ -95,8 +95,8 @@ fn play(death: Option<usize>) -> Vec<String> {
     assert_eq!(stage.store().runs(id).unwrap().len(), 1, "{case}");
     // Only an answer that was being sent may arrive a second time.
     for answer in [created, told] {
-        let count = server.sent_to("7").iter().filter(|it| **it == answer);
-        let count = count.count();
+        let sent = server.sent_to("7");
+        let count = sent.iter().filter(|it| **it == answer).count();
         assert!(count == 1 || count == 2 && death.is_some(), "{case}");
     }
     assert!(server.sent().len() <= 2 + deaths.len(), "{case}");
