@@ -351,6 +351,12 @@ pub const KEYS: &[Key] = &[
         ..PLAIN
     },
     Key {
+        name: "chat.github.projects",
+        kind: Kind::Names,
+        meaning: "The projects whose comments on GitHub may hold commands, by people with write permission; without one, none.",
+        ..PLAIN
+    },
+    Key {
         name: "chat.telegram.allow",
         kind: Kind::Names,
         meaning: "The ids of the Telegram users, and of groups, that orange listens to; without one, it listens to no one.",

@@ -141,6 +141,8 @@ pub struct IssueSettings {
 /// The chats that `orange serve` listens to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatSettings {
+    /// The projects whose comments on GitHub may hold commands; if empty, none.
+    pub github_projects: Vec<ProjectName>,
     pub telegram: TelegramSettings,
 }
 

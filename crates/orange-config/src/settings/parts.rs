@@ -101,6 +101,7 @@ pub(super) fn chat_settings(value: impl Fn(&str) -> Option<Value>) -> ChatSettin
     };
     let projects = |key: &str| names(key).into_iter().map(ProjectName::new).collect();
     ChatSettings {
+        github_projects: projects("chat.github.projects"),
         telegram: TelegramSettings {
             allow: AllowList::new(names("chat.telegram.allow")),
             projects: projects("chat.telegram.projects"),

@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use orange_engine::chat::answer::{help, origin_line, told, unknown_task};
+use orange_engine::chat::answer::{
+    help, help_in_comments, origin_line, sent_back, told, unknown_task,
+};
 use orange_engine::chat::channel::Channel;
 use orange_engine::chat::command::Command;
 use orange_engine::chat::message::{Addressing, Incoming, Reaction, react};
 use orange_engine::effect::Effect;
 use orange_engine::event::Fact;
 use orange_engine::input::{Request, RequestKind};
+use orange_engine::language::verbs::Verb;
 use orange_engine::names::{ProjectName, TaskId};
 use orange_engine::role::Role;
 use orange_store::{ChatRecord, ChatState, Store, StoreError};
@@ -29,12 +32,12 @@ impl Chat {
     pub(crate) fn obey(
         &self,
         channel: Channel,
-        scope: impl Fn(&ChatRecord) -> Scope,
+        scope: impl Fn(&ChatRecord) -> Result<Scope, DriverError>,
         steps: &Steps,
     ) -> Result<(), DriverError> {
         let open = Store::open_read_only(&self.context.home)?.open_chat(channel)?;
         for record in open.iter().filter(|it| it.state == ChatState::Received) {
-            if let Some(answer) = self.obey_one(record, &scope(record), steps)? {
+            if let Some(answer) = self.obey_one(record, &scope(record)?, steps)? {
                 let mut store = self.context.store()?;
                 store.answer_chat(&record.key, &answer)?;
             }
@@ -49,10 +52,14 @@ impl Chat {
         scope: &Scope,
         steps: &Steps,
     ) -> Result<Option<String>, DriverError> {
+        let help = || match scope.here.as_slice() {
+            [] => help(),
+            _ => help_in_comments(),
+        };
         let Some(text) = &record.text else {
             return Ok(Some(help()));
         };
-        let command = match react(&again(record, text)) {
+        let command = match react(&again(record, text, scope)) {
             Reaction::Act(command) => command,
             Reaction::Answer(words) => return Ok(Some(words)),
             Reaction::Ignore(_) | Reaction::None => return Ok(Some(help())),
@@ -60,8 +67,8 @@ impl Chat {
         let done = match command {
             Command::Help => Ok(Some(help())),
             Command::List => self.list(scope).map(Some),
-            Command::Show { task } => self.with_task(scope, &task, |id| self.show(id)),
-            Command::Why { task } => self.with_task(scope, &task, |id| self.why(id)),
+            Command::Show { task } => self.with_task(scope, &task, |id| self.show(scope, id)),
+            Command::Why { task } => self.with_task(scope, &task, |id| self.why(scope, id)),
             Command::New {
                 project,
                 summary,
@@ -69,6 +76,9 @@ impl Chat {
             } => self.create(record, scope, project, (summary, context), steps),
             Command::Tell { task, text } => {
                 self.with_task(scope, &task, |id| self.tell(record, id, &text))
+            }
+            Command::RequestChanges { task, text } => {
+                self.with_task(scope, &task, |id| self.send_back(record, id, &text))
             }
         };
         match done {
@@ -154,39 +164,75 @@ impl Chat {
 
     /// Sends a message to the agent of a task, unless that was done before.
     fn tell(&self, record: &ChatRecord, id: &TaskId, text: &str) -> Result<String, DriverError> {
-        let line = origin_line(record.key.channel, &record.sender, &record.key.id);
-        let events = Store::open_read_only(&self.context.home)?.events(id, 0)?;
-        let is_told = events.iter().any(|it| match &it.event.fact {
+        let is_told = |fact: &Fact, line: &str| match fact {
             Fact::EffectPlanned(planned) => match &planned.effect {
-                Effect::NotifyRole(notify) => notify.message.starts_with(&line),
+                Effect::NotifyRole(notify) => notify.message.starts_with(line),
                 _ => false,
             },
             _ => false,
-        });
-        if !is_told {
-            let mut request = Request::new(Role::Engine, RequestKind::Tell { role: None });
-            request.message = Some(format!("{line}\n{text}"));
-            let answer = self.requests.ask(&TaskRequest {
-                task: id.clone(),
-                request,
-                waiting: WaitPolicy::Detached(Duration::ZERO),
-            })?;
-            if let Answer::Refused(refusal) = answer {
-                return Ok(refusal.to_string());
+        };
+        let request = Request::new(Role::Engine, RequestKind::Tell { role: None });
+        let refusal = self.ask_once(record, id, text, request, is_told)?;
+        Ok(refusal.unwrap_or_else(|| told(id)))
+    }
+
+    /// Sends the work of a task back, unless that was done before. It counts as the user's request:
+    /// a workflow lets only the user send work back, and this can neither approve nor merge.
+    fn send_back(
+        &self,
+        record: &ChatRecord,
+        id: &TaskId,
+        text: &str,
+    ) -> Result<String, DriverError> {
+        let is_sent_back = |fact: &Fact, line: &str| match fact {
+            Fact::StatusChanged(change) => {
+                let message = change.message.as_deref().unwrap_or_default();
+                message.starts_with(line)
             }
+            _ => false,
+        };
+        let request = Request::new(Role::Human, RequestKind::Verb(Verb::RequestChanges));
+        let refusal = self.ask_once(record, id, text, request, is_sent_back)?;
+        Ok(refusal.unwrap_or_else(|| sent_back(id)))
+    }
+
+    /// Makes a request with the text as its message, unless an event shows that it was made for
+    /// this chat message before; returns the words of a refusal.
+    fn ask_once(
+        &self,
+        record: &ChatRecord,
+        id: &TaskId,
+        text: &str,
+        mut request: Request,
+        is_done: impl Fn(&Fact, &str) -> bool,
+    ) -> Result<Option<String>, DriverError> {
+        let line = origin_line(record.key.channel, &record.sender, &record.key.id);
+        let events = Store::open_read_only(&self.context.home)?.events(id, 0)?;
+        if events.iter().any(|it| is_done(&it.event.fact, &line)) {
+            return Ok(None);
         }
-        Ok(told(id))
+        request.message = Some(format!("{line}\n{text}"));
+        let answer = self.requests.ask(&TaskRequest {
+            task: id.clone(),
+            request,
+            waiting: WaitPolicy::Detached(Duration::ZERO),
+        })?;
+        Ok(match answer {
+            Answer::Refused(refusal) => Some(refusal.to_string()),
+            _ => None,
+        })
     }
 }
 
 /// A recorded message, whose sender was found to be allowed before it was recorded.
-fn again(record: &ChatRecord, text: &str) -> Incoming {
+fn again(record: &ChatRecord, text: &str, scope: &Scope) -> Incoming {
     Incoming {
         id: record.key.id.clone(),
         room: record.room.clone(),
         sender: record.sender.clone(),
         text: text.to_owned(),
         addressing: Addressing::Any,
+        here: scope.here.iter().map(ToString::to_string).collect(),
         is_allowed: true,
         ..Incoming::default()
     }

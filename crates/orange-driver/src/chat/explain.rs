@@ -30,7 +30,7 @@ impl Chat {
     }
 
     /// What a task is and where it stands.
-    pub(super) fn show(&self, id: &TaskId) -> Result<String, DriverError> {
+    pub(super) fn show(&self, scope: &Scope, id: &TaskId) -> Result<String, DriverError> {
         let details = self.views.show(id)?;
         let task = &details.stored.task;
         let mut lines = vec![
@@ -41,17 +41,26 @@ impl Chat {
         lines.extend(agents.map(|role| format!("its {role} is running")));
         lines.extend(task.issue.as_ref().map(|it| it.url.clone()));
         lines.extend(task.pull_request.as_ref().map(|it| it.url.clone()));
-        lines.extend(task.attention.iter().cloned());
+        if !scope.is_public {
+            lines.extend(task.attention.iter().cloned());
+        }
         Ok(lines.join("\n"))
     }
 
-    /// Why a task is in its status.
-    pub(super) fn why(&self, id: &TaskId) -> Result<String, DriverError> {
+    /// Why a task is in its status. In public, messages and the output of programs are left out.
+    pub(super) fn why(&self, scope: &Scope, id: &TaskId) -> Result<String, DriverError> {
         let details = self.views.show(id)?;
-        let explanation = self.views.why(id)?;
+        let mut explanation = self.views.why(id)?;
+        if let Some(explanation) = explanation.as_mut().filter(|_| scope.is_public) {
+            explanation.evidence.clear();
+            explanation.events_since.clear();
+            explanation.message = None;
+        }
         let mut lines: Vec<String> = explanation.iter().map(ToString::to_string).collect();
-        lines.extend(details.waits.iter().map(ToString::to_string));
-        lines.extend(details.stored.task.attention.iter().cloned());
+        if !scope.is_public {
+            lines.extend(details.waits.iter().map(ToString::to_string));
+            lines.extend(details.stored.task.attention.iter().cloned());
+        }
         Ok(lines.join("\n"))
     }
 }

@@ -1,11 +1,13 @@
 //! Obeys commands from chats.
 //!
 //! A command is recorded before it is obeyed, and marked as done in the transaction that creates its
-//! task, so it is obeyed once. Commands have the engine's role, never the user's: no transition that
-//! a workflow reserves to the user can be taken from a chat.
+//! task, so it is obeyed once. Commands have the engine's role, so no transition that a workflow
+//! reserves to the user can be taken from a chat. The only exception sends work back, for people
+//! with write permission on GitHub.
 
 mod act;
 mod explain;
+pub(crate) mod github;
 pub(crate) mod scope;
 pub(crate) mod send;
 pub(crate) mod telegram;

@@ -18,6 +18,8 @@ pub(crate) struct Scope {
     pub(crate) is_public: bool,
     /// The tasks that were created there.
     pub(crate) created: BTreeSet<TaskId>,
+    /// The tasks that the message is written under.
+    pub(crate) here: Vec<TaskId>,
 }
 
 impl Scope {

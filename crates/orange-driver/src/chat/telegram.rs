@@ -103,9 +103,11 @@ impl Chat {
         bot: &TelegramBot,
         steps: &Steps,
     ) -> Result<(), DriverError> {
-        let scope = |_: &ChatRecord| Scope {
-            projects: bot.settings.projects.clone(),
-            ..Scope::default()
+        let scope = |_: &ChatRecord| {
+            Ok(Scope {
+                projects: bot.settings.projects.clone(),
+                ..Scope::default()
+            })
         };
         match self.obey(Channel::Telegram, scope, steps) {
             Err(DriverError::Store(StoreError::Missing { .. })) => Ok(()),

@@ -174,7 +174,7 @@ impl Forge {
     }
 
     /// A redactor that removes the token, and the values of variables that look like secrets.
-    pub(super) fn redactor(&self, session: &mut Session) -> Result<Redactor, ForgeFailure> {
+    pub(crate) fn redactor(&self, session: &mut Session) -> Result<Redactor, ForgeFailure> {
         let token = session.client.token();
         let token = token.map_err(ForgeFailure::Token)?;
         Ok(self.redactor_with(Some(token), &[]))

@@ -8,6 +8,7 @@
 mod background_thread;
 mod batch_workers;
 mod chat;
+mod comments;
 mod files;
 mod forge;
 mod issues;

@@ -31,6 +31,19 @@ pub fn help() -> String {
     )
 }
 
+/// What can be asked for in a comment on an issue or pull request of a task.
+pub fn help_in_comments() -> String {
+    String::from(
+        "/orange status: where the task of this issue or pull request stands\n\
+         /orange why: why it is there\n\
+         /orange tell TEXT: send its running agent a message\n\
+         /orange request-changes TEXT: send its work back\n\
+         /orange list: the unfinished tasks of this repository\n\
+         /orange new TEXT: create a task; further lines are its context\n\
+         Everything else, such as merging or cancelling, is done at the machine of orange.",
+    )
+}
+
 /// The unfinished tasks, in the given order.
 pub fn list(tasks: &[TaskLine]) -> String {
     if tasks.is_empty() {
@@ -58,6 +71,11 @@ pub fn created(task: &TaskId) -> String {
 /// A message was sent to the agent of a task.
 pub fn told(task: &TaskId) -> String {
     format!("sent to the agent of {task}")
+}
+
+/// The work of a task was sent back.
+pub fn sent_back(task: &TaskId) -> String {
+    format!("sent the work of {task} back")
 }
 
 /// No task that may be seen has this name. It is the same answer for a task that exists elsewhere.
@@ -122,6 +140,7 @@ mod tests {
         }
         assert_eq!(fit(Channel::Matrix, "a\0\x1b[2J\r\nb\t"), "a[2J\nb\t");
         assert!(help().len() < 600);
+        assert!(help_in_comments().len() < 600);
     }
 
     #[test]

@@ -33,6 +33,11 @@ pub enum Command {
         task: String,
         text: String,
     },
+    /// Send the work of a task back to its agent.
+    RequestChanges {
+        task: String,
+        text: String,
+    },
 }
 
 /// Commands that only the user at the machine may run, with the command line for them.
@@ -50,6 +55,10 @@ pub const USER_COMMANDS: &[(&str, &str)] = &[
     ("pr", "orange task pr TASK"),
     ("priority", "orange task update TASK --priority NUMBER"),
     ("reopen", "orange task reopen TASK"),
+    (
+        "request-changes",
+        "orange task request-changes TASK --message TEXT",
+    ),
     ("respawn", "orange task respawn TASK"),
     ("restart", "orange task restart TASK"),
     ("retry", "orange task retry TASK"),
@@ -61,7 +70,10 @@ pub const USER_COMMANDS: &[(&str, &str)] = &[
 ];
 
 /// Reads a command, without what addresses it to orange. Fails with the words of the answer.
-pub fn read_command(text: &str) -> Result<Command, String> {
+///
+/// `here` has the ids of the tasks that the message is written under, such as those of its issue;
+/// then the command need not name the task, and may send work back.
+pub fn read_command(text: &str, here: &[String]) -> Result<Command, String> {
     if text.chars().nth(MAX_COMMAND).is_some() {
         return Err(format!(
             "the message has more than {MAX_COMMAND} characters, so nothing was done"
@@ -73,16 +85,23 @@ pub fn read_command(text: &str) -> Result<Command, String> {
     match word.to_ascii_lowercase().as_str() {
         "" | "help" => Ok(Command::Help),
         "list" | "ls" => Ok(Command::List),
-        "status" if rest.is_empty() => Ok(Command::List),
+        "status" if rest.is_empty() && here.is_empty() => Ok(Command::List),
         "show" | "status" => Ok(Command::Show {
-            task: task(rest, "show")?,
+            task: task(rest, "show", here)?,
         }),
         "why" => Ok(Command::Why {
-            task: task(rest, "why")?,
+            task: task(rest, "why", here)?,
         }),
         "new" => new(rest, below),
-        "tell" => tell(rest, below),
-        other => Err(unknown(other, rest)),
+        "tell" => {
+            let (task, text) = task_and_text("tell", rest, below, here)?;
+            Ok(Command::Tell { task, text })
+        }
+        "request-changes" if !here.is_empty() => {
+            let (task, text) = task_and_text("request-changes", rest, below, here)?;
+            Ok(Command::RequestChanges { task, text })
+        }
+        other => Err(unknown(other, rest, here)),
     }
 }
 
@@ -90,11 +109,23 @@ fn split_word(text: &str) -> (&str, &str) {
     text.split_once(char::is_whitespace).unwrap_or((text, ""))
 }
 
+/// The task that a command is about if it names none.
+fn only_task(command: &str, here: &[String]) -> Result<String, String> {
+    match here {
+        [only] => Ok(only.clone()),
+        [] => Err(format!("write `{command} TASK`; `list` shows the tasks")),
+        several => Err(format!(
+            "there are several tasks here, so write `{command} TASK` with one of {}",
+            several.join(", ")
+        )),
+    }
+}
+
 /// The only argument, which names a task.
-fn task(rest: &str, command: &str) -> Result<String, String> {
+fn task(rest: &str, command: &str, here: &[String]) -> Result<String, String> {
     let (name, more) = split_word(rest);
     if name.is_empty() {
-        return Err(format!("write `{command} TASK`; `list` shows the tasks"));
+        return only_task(command, here);
     }
     if !more.trim().is_empty() {
         return Err(format!(
@@ -138,12 +169,25 @@ fn new(rest: &str, below: &str) -> Result<Command, String> {
     })
 }
 
-fn tell(rest: &str, below: &str) -> Result<Command, String> {
-    let (name, first) = split_word(rest);
-    if name.is_empty() {
-        return Err(String::from("write `tell TASK TEXT`"));
-    }
-    let name = require_name(name)?;
+/// A task and a text for it. Where the task need not be named, a first word that is not one of the
+/// tasks there belongs to the text.
+fn task_and_text(
+    command: &str,
+    rest: &str,
+    below: &str,
+    here: &[String],
+) -> Result<(String, String), String> {
+    let (name, after) = split_word(rest);
+    let (name, first) = if here.is_empty() {
+        if name.is_empty() {
+            return Err(format!("write `{command} TASK TEXT`"));
+        }
+        (require_name(name)?, after)
+    } else if here.iter().any(|it| it == name) {
+        (name.to_owned(), after)
+    } else {
+        (only_task(command, here)?, rest)
+    };
     let first = if below.trim().is_empty() {
         unquote(first)
     } else {
@@ -151,9 +195,9 @@ fn tell(rest: &str, below: &str) -> Result<Command, String> {
     };
     let text = clean(&format!("{first}\n{below}")).trim().to_owned();
     if text.is_empty() {
-        return Err(String::from("write `tell TASK TEXT`; the text is missing"));
+        return Err(format!("the text is missing: write `{command} TASK TEXT`"));
     }
-    Ok(Command::Tell { task: name, text })
+    Ok((name, text))
 }
 
 /// The text without one pair of quotation marks around all of it.
@@ -168,11 +212,15 @@ fn unquote(text: &str) -> &str {
 }
 
 /// The answer to a word that is no command here. It repeats nothing but plain names.
-fn unknown(word: &str, rest: &str) -> String {
+fn unknown(word: &str, rest: &str, here: &[String]) -> String {
     let Some((name, line)) = USER_COMMANDS.iter().find(|(name, _)| *name == word) else {
         return String::from("there is no such command; `help` lists them");
     };
     let (target, _) = split_word(rest);
+    let target = match here {
+        [only] if only != target => only,
+        _ => target,
+    };
     let line = if is_name(target) {
         line.replace("TASK", target).replace("REQUEST", target)
     } else {
@@ -186,7 +234,7 @@ mod tests {
     use super::*;
 
     fn command(text: &str) -> Command {
-        read_command(text).unwrap()
+        read_command(text, &[]).unwrap()
     }
 
     #[test]
@@ -247,7 +295,7 @@ mod tests {
             ("> merge k3f9", "no such command"),
             ("```", "no such command"),
         ] {
-            let answer = read_command(text).unwrap_err();
+            let answer = read_command(text, &[]).unwrap_err();
             assert!(answer.contains(words), "{text:?}: {answer}");
         }
     }
@@ -255,14 +303,58 @@ mod tests {
     #[test]
     fn what_only_the_user_may_do_is_answered_with_the_command() {
         for (name, line) in USER_COMMANDS {
-            let answer = read_command(&format!("{name} k3f9")).unwrap_err();
+            let answer = read_command(&format!("{name} k3f9"), &[]).unwrap_err();
             let filled = line.replace("TASK", "k3f9").replace("REQUEST", "k3f9");
             assert!(filled.contains("k3f9"), "{line}");
             assert!(answer.ends_with(&format!(":\n{filled}")), "{answer}");
             // Nothing but a plain name is repeated.
-            let answer = read_command(&format!("{name} `$(x)` @all")).unwrap_err();
+            let answer = read_command(&format!("{name} `$(x)` @all"), &[]).unwrap_err();
             assert!(answer.ends_with(&format!(":\n{line}")), "{answer}");
         }
+    }
+
+    #[test]
+    fn under_an_issue_the_task_need_not_be_named() {
+        let here = [String::from("k3f9")];
+        let read = |text: &str| read_command(text, &here).unwrap();
+        let task = || here[0].clone();
+        for text in ["status", "show", "status k3f9"] {
+            assert_eq!(read(text), Command::Show { task: task() }, "{text}");
+        }
+        assert_eq!(read("why"), Command::Why { task: task() });
+        let other = String::from("zzzz");
+        assert_eq!(read("why zzzz"), Command::Why { task: other });
+        for text in ["tell use oil", "tell k3f9 use oil", "tell\r\nuse oil"] {
+            let text_read = String::from("use oil");
+            let tell = Command::Tell {
+                task: task(),
+                text: text_read,
+            };
+            assert_eq!(read(text), tell, "{text}");
+        }
+        let changes = Command::RequestChanges {
+            task: task(),
+            text: String::from("zzzz is wrong"),
+        };
+        assert_eq!(read("request-changes zzzz is wrong"), changes);
+        let answer = read_command("request-changes", &here).unwrap_err();
+        assert!(answer.contains("text is missing"), "{answer}");
+        let answer = read_command("merge it now", &here).unwrap_err();
+        assert!(answer.ends_with(":\norange merge k3f9"), "{answer}");
+    }
+
+    #[test]
+    fn of_several_tasks_none_is_guessed() {
+        let here = [String::from("k3f9"), String::from("aaaa")];
+        for text in ["status", "why", "tell use oil", "request-changes use oil"] {
+            let answer = read_command(text, &here).unwrap_err();
+            assert!(answer.contains("with one of k3f9, aaaa"), "{answer}");
+        }
+        let tell = Command::Tell {
+            task: String::from("aaaa"),
+            text: String::from("use oil"),
+        };
+        assert_eq!(read_command("tell aaaa use oil", &here), Ok(tell));
     }
 
     #[test]
@@ -286,10 +378,10 @@ mod tests {
     fn a_long_message_is_refused_whole() {
         let long = "x".repeat(4 * 1024 * 1024);
         for text in [format!("new {long}"), format!("tell k3f9 {long}"), long] {
-            let answer = read_command(&text).unwrap_err();
+            let answer = read_command(&text, &[]).unwrap_err();
             assert!(answer.contains("more than 10000 characters"), "{answer}");
             assert!(answer.len() < 200);
         }
-        assert!(read_command(&format!("new {}", "ä".repeat(MAX_COMMAND - 4))).is_ok());
+        assert!(read_command(&format!("new {}", "ä".repeat(MAX_COMMAND - 4)), &[]).is_ok());
     }
 }

@@ -14,6 +14,8 @@ pub struct Incoming {
     pub text: String,
     pub source: Source,
     pub addressing: Addressing,
+    /// The tasks that it is written under, such as those of its issue.
+    pub here: Vec<String>,
     pub is_allowed: bool,
 }
 
@@ -94,10 +96,15 @@ pub fn react(message: &Incoming) -> Reaction {
     if !message.is_allowed || message.sender.is_empty() {
         return Reaction::Ignore(IgnoreReason::NotAllowed);
     }
-    match read_command(text) {
+    match read_command(text, &message.here) {
         Ok(command) => Reaction::Act(command),
         Err(words) => Reaction::Answer(words),
     }
+}
+
+/// Whether a text that others read begins with a command for orange.
+pub fn is_command(text: &str) -> bool {
+    addressed(text, &Addressing::Prefixed).is_some()
 }
 
 /// The text after the prefix, if the message is for orange. The prefix has to be the first word of

@@ -198,13 +198,30 @@ impl Store {
         )
     }
 
-    /// Records that the answer was not sent.
-    pub fn fail_chat_answer(&mut self, key: &ChatKey) -> Result<(), StoreError> {
+    /// Whether a message was recorded.
+    pub fn has_chat(&self, key: &ChatKey) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM chat_messages WHERE channel = ?1 AND id = ?2)";
+        let values = params![key.channel.as_str(), key.id];
+        let found = self.connection.query_row(sql, values, |row| row.get(0));
+        found.map_err(failed("look for a message of a chat"))
+    }
+
+    /// Records that sending the answer failed; it may have arrived all the same.
+    pub fn fail_chat_answer(
+        &mut self,
+        key: &ChatKey,
+        may_have_arrived: bool,
+    ) -> Result<(), StoreError> {
+        let state = if may_have_arrived {
+            ChatState::Sending
+        } else {
+            ChatState::Answering
+        };
         self.update_chat(
             key,
             "UPDATE chat_messages SET state = ?3, attempts = attempts + 1
              WHERE channel = ?1 AND id = ?2 AND state IN ('answering', 'sending')",
-            ChatState::Answering.as_str(),
+            state.as_str(),
         )
     }
 

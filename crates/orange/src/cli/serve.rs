@@ -204,7 +204,7 @@ mod tests {
         };
         let mut answers = vec![help(), list(&vec![task; 40]), unknown_task("k3f9")];
         let named = USER_COMMANDS.iter().map(|(name, _)| name);
-        answers.extend(named.map(|name| read_command(&format!("{name} k3f9")).unwrap_err()));
+        answers.extend(named.map(|name| read_command(&format!("{name} k3f9"), &[]).unwrap_err()));
         answers
     }
 

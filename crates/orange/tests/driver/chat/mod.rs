@@ -1,3 +1,4 @@
 //! Commands from chats.
 
+pub mod github;
 pub mod telegram;

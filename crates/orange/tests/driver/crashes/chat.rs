@@ -13,19 +13,19 @@ use crate::support::telegram_server::TelegramServer;
 use crate::support::{Stage, wait_for};
 
 /// A supervisor that is started again when it dies.
-struct Service<'a> {
+pub struct Service<'a> {
     stage: &'a Stage,
     child: Child,
 }
 
 impl Service<'_> {
-    fn start(stage: &Stage) -> Service<'_> {
+    pub fn start(stage: &Stage) -> Service<'_> {
         let child = serve(stage);
         Service { stage, child }
     }
 
     /// Waits until this holds, with a supervisor that runs.
-    fn wait_for(&mut self, what: &str, condition: impl Fn() -> bool) {
+    pub fn wait_for(&mut self, what: &str, condition: impl Fn() -> bool) {
         wait_for(what, || {
             if self.child.try_wait().unwrap().is_some() {
                 self.child = serve(self.stage);

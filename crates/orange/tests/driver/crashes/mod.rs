@@ -7,6 +7,7 @@
 
 mod chat;
 mod children;
+mod comments;
 mod context_file;
 mod crash_marks;
 mod github;
