@@ -203,6 +203,7 @@ fn incoming(update: Update, name: &str, allow: &AllowList) -> Option<Incoming> {
         } else {
             Addressing::Named(name.to_owned())
         },
+        here: Vec::new(),
         is_allowed,
     })
 }
