@@ -41,7 +41,7 @@ impl Chat {
         lines.extend(agents.map(|role| format!("its {role} is running")));
         lines.extend(task.issue.as_ref().map(|it| it.url.clone()));
         lines.extend(task.pull_request.as_ref().map(|it| it.url.clone()));
-        if !scope.is_public {
+        if !scope.is_public() {
             lines.extend(task.attention.iter().cloned());
         }
         Ok(lines.join("\n"))
@@ -51,13 +51,13 @@ impl Chat {
     pub(super) fn why(&self, scope: &Scope, id: &TaskId) -> Result<String, DriverError> {
         let details = self.views.show(id)?;
         let mut explanation = self.views.why(id)?;
-        if let Some(explanation) = explanation.as_mut().filter(|_| scope.is_public) {
+        if let Some(explanation) = explanation.as_mut().filter(|_| scope.is_public()) {
             explanation.evidence.clear();
             explanation.events_since.clear();
             explanation.message = None;
         }
         let mut lines: Vec<String> = explanation.iter().map(ToString::to_string).collect();
-        if !scope.is_public {
+        if !scope.is_public() {
             lines.extend(details.waits.iter().map(ToString::to_string));
             lines.extend(details.stored.task.attention.iter().cloned());
         }

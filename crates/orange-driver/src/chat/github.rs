@@ -7,7 +7,6 @@ use orange_config::{Project, clock};
 use orange_effects::forge::client::Conditional;
 use orange_effects::forge::error::{ForgeError, Trouble};
 use orange_effects::forge::host::RepositoryAddress;
-use orange_engine::Task;
 use orange_engine::chat::channel::Channel;
 use orange_engine::chat::comment::{IssueComment, answer_body, answer_key};
 use orange_engine::chat::message::{Incoming, Source};
@@ -21,7 +20,7 @@ use orange_store::{ChatKey, ChatRecord, ChatState, Store, TaskFilter};
 use serde::{Deserialize, Serialize};
 
 use super::Chat;
-use super::scope::Scope;
+use super::scope::{Scope, numbers_on};
 use crate::DriverError;
 use crate::forge::ForgeFailure;
 use crate::forge::sessions::Session;
@@ -98,7 +97,7 @@ impl Chat {
     }
 
     fn comment_position(&self, place: &str) -> Result<Option<Position>, DriverError> {
-        let text = self.context.store()?.chat_position(place)?;
+        let text = Store::open_read_only(&self.context.home)?.chat_position(place)?;
         // A position that cannot be read counts as none, so that no old comment is obeyed.
         Ok(text.and_then(|it| serde_json::from_str(&it).ok()))
     }
@@ -137,7 +136,7 @@ impl Chat {
         let mut messages = Vec::new();
         let mut allowed: BTreeMap<Account, bool> = BTreeMap::new();
         for comment in comments.into_iter().filter(IssueComment::is_command) {
-            let store = self.context.store()?;
+            let store = Store::open_read_only(&self.context.home).map_err(DriverError::from)?;
             let key = ChatKey {
                 channel: Channel::GitHub,
                 id: format!("{host}/{}", comment.id),
@@ -149,14 +148,13 @@ impl Chat {
             }
             let source = comment.source(&session.own_account()?);
             let is_allowed = match (&comment.author, source) {
-                (Some(author), Source::Person) => match allowed.get(author) {
-                    Some(is_allowed) => *is_allowed,
-                    None => {
+                (Some(author), Source::Person) => {
+                    if !allowed.contains_key(author) {
                         let is_allowed = is_allowed(session, it, author)?;
                         allowed.insert(author.clone(), is_allowed);
-                        is_allowed
                     }
-                },
+                    allowed[author]
+                }
                 _ => false,
             };
             let room = format!("{}/{}", it.project.name, comment.number);
@@ -189,7 +187,7 @@ impl Chat {
             let name = &it.project.name;
             Ok(Scope {
                 projects: vec![name.clone()],
-                is_public: true,
+                page: Some(page_of(&it.address)),
                 created: created.clone(),
                 here: tasks_of(&store, name, &it.address, number)?,
             })
@@ -328,6 +326,11 @@ fn place_of<'a, 'b>(
     Some((found, number.parse().ok()?))
 }
 
+/// The address of a repository's page.
+fn page_of(address: &RepositoryAddress) -> String {
+    format!("https://{address}")
+}
+
 /// The unfinished tasks of an issue or pull request of this repository; if there are none, the one
 /// that has ended last.
 fn tasks_of(
@@ -340,17 +343,11 @@ fn tasks_of(
         project: Some(project.clone()),
         ..TaskFilter::default()
     };
-    let page = format!("https://{address}/").to_lowercase();
-    let is_here = |task: &Task| {
-        let issue = task.issue.as_ref().map(|it| (it.number, &it.url));
-        let pull_request = task.pull_request.as_ref().map(|it| (it.number, &it.url));
-        let mut links = issue.into_iter().chain(pull_request);
-        links.any(|(own, url)| own == number && url.to_lowercase().starts_with(&page))
-    };
+    let page = page_of(address);
     let (mut unfinished, mut ended) = (Vec::new(), Vec::new());
     for found in store.list(&filter)?.tasks {
         let task = found.task;
-        if task.is_deleted || !is_here(&task) {
+        if task.is_deleted || numbers_on(&task, &page).all(|it| it != number) {
             continue;
         }
         if store.require(&task.id)?.has_ended() {

@@ -13,9 +13,9 @@ use crate::DriverError;
 pub(crate) struct Scope {
     /// If empty, all projects.
     pub(crate) projects: Vec<ProjectName>,
-    /// Whether the answers can be read by others, so that only tasks are shown that the forge shows
-    /// anyway, or that were created there.
-    pub(crate) is_public: bool,
+    /// The page of a repository whose readers can read the answers. If set, only tasks are shown
+    /// that have an issue or a pull request there, or that were created there.
+    pub(crate) page: Option<String>,
     /// The tasks that were created there.
     pub(crate) created: BTreeSet<TaskId>,
     /// The tasks that the message is written under.
@@ -27,10 +27,17 @@ impl Scope {
         self.projects.is_empty() || self.projects.contains(project)
     }
 
+    /// Whether others can read the answers.
+    pub(crate) fn is_public(&self) -> bool {
+        self.page.is_some()
+    }
+
     pub(crate) fn shows(&self, task: &Task) -> bool {
-        let is_known_there =
-            task.issue.is_some() || task.pull_request.is_some() || self.created.contains(&task.id);
-        !task.is_deleted && self.has_project(&task.project) && (!self.is_public || is_known_there)
+        let is_known = |page: &String| {
+            self.created.contains(&task.id) || numbers_on(task, page).next().is_some()
+        };
+        let is_visible = self.page.as_ref().is_none_or(is_known);
+        !task.is_deleted && self.has_project(&task.project) && is_visible
     }
 
     /// The task with this id, branch, or beginning of an id, among those that are shown.
@@ -50,4 +57,14 @@ impl Scope {
         }
         Ok(None)
     }
+}
+
+/// The numbers of a task's issue and pull request in the repository with this page.
+pub(crate) fn numbers_on(task: &Task, page: &str) -> impl Iterator<Item = u64> {
+    let issue = task.issue.as_ref().map(|it| (it.number, &it.url));
+    let pull_request = task.pull_request.as_ref().map(|it| (it.number, &it.url));
+    let page = format!("{}/", page.to_lowercase());
+    let links = issue.into_iter().chain(pull_request);
+    let links = links.filter(move |(_, url)| url.to_lowercase().starts_with(&page));
+    links.map(|(number, _)| number)
 }

@@ -171,6 +171,6 @@ mod tests {
             author: Some(Account::new("eve", false)),
             ..comment("/orange status <!-- orange:answer/github.com/5 -->")
         };
-        assert!(matches!(reaction(forged, true), Reaction::Act(_)));
+        assert!(matches!(reaction(forged, true), Reaction::Answer(_)));
     }
 }

@@ -59,7 +59,7 @@ pub fn wait_until_read(it: &ForgeStage) {
 /// The answers of orange at an issue.
 pub fn answers(it: &ForgeStage, number: u64) -> Vec<String> {
     let comments = it.forge.get(REPOSITORY, number).comments.into_iter();
-    let own = comments.filter(|it| it.author == "ada" && it.body.contains("<!-- orange:answer/"));
+    let own = comments.filter(|it| it.author == "ada" && it.body.starts_with("```"));
     own.map(|it| it.body).collect()
 }
 
@@ -118,6 +118,7 @@ fn commands_of_people_with_write_permission_are_obeyed() {
         inbox.contains("From grace by GitHub (message github.com/"),
         "{inbox}"
     );
+    it.stage.wait_until_idle(&id);
     // What only the user may do is answered with the command, and nothing changes.
     for command in ["merge", "approve", "cancel", "retry"] {
         let version = it.stage.task(&id).version;
@@ -181,8 +182,8 @@ fn lesson_110_comments_without_permission_are_never_obeyed_or_answered() {
     let (id, number) = it.task_for_issue("reviewing");
     it.stage.wait_until_idle(&id);
     let other = it.forge.issue(REPOSITORY, "grace", "Without a task", "");
-    it.forge.bot("helper[bot]");
-    it.forge.allow(REPOSITORY, "helper[bot]", Permission::Write);
+    it.forge.bot("helper");
+    it.forge.allow(REPOSITORY, "helper", Permission::Write);
     it.forge.user("mallory");
     // From before orange listens.
     it.forge
@@ -194,7 +195,7 @@ fn lesson_110_comments_without_permission_are_never_obeyed_or_answered() {
     for (author, text) in [
         ("eve", command),
         ("mallory", command),
-        ("helper[bot]", command),
+        ("helper", command),
         ("eve", "/orange request-changes now"),
         ("grace", "> /orange new Evil\n\nIs this right?"),
         ("grace", "```\n/orange new Evil\n```"),
@@ -310,14 +311,11 @@ fn an_unchanged_round_is_one_free_request_and_no_write() {
     let calls = &calls[before..];
     for call in calls {
         let what = format!("{} {} {}", call.method, call.path, call.status);
-        assert!(
-            call.operation == LISTING || call.operation == "graphql",
-            "{what}"
-        );
-        assert!(
-            call.operation != LISTING || call.status == 304 && call.cost == 0,
-            "{what}"
-        );
+        // The others are about pull requests.
+        let known = [LISTING, "graphql", "pulls/list"];
+        assert!(known.contains(&call.operation.as_str()), "{what}");
+        let is_free = call.status == 304 && call.cost == 0;
+        assert!(call.operation != LISTING || is_free, "{what}");
     }
     assert_eq!(it.stage.store().sequence().unwrap(), sequence);
     assert_eq!(position(), known);

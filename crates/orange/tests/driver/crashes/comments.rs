@@ -1,17 +1,21 @@
-//! A command in a comment is obeyed and answered once, wherever a process dies.
+//! A command in a comment is obeyed once, wherever a process dies.
 
 use orange_engine::names::TaskId;
 use orange_store::ChatState;
 
-use super::COMMITS_AND_EFFECTS;
 use super::chat::Service;
 use super::crash_marks::{reached_marks, set_crash_marks};
 use crate::chat::github::{answers, records, sent_back, stage, wait_until_read};
 use crate::support::RunningSupervisor;
 use crate::support::forge_stage::{ForgeStage, REPOSITORY};
 
-/// Around what is sent, in addition to commits and effects.
-const SENDING: [&str; 2] = ["before a post", "after a post"];
+/// Around what is recorded, and around what is sent.
+const MARKS: [&str; 4] = [
+    "before a commit",
+    "after a commit",
+    "before a post",
+    "after a post",
+];
 
 fn all_ended(it: &ForgeStage, count: usize) -> bool {
     let all = records(it);
@@ -31,8 +35,7 @@ fn play(death: Option<usize>) -> Vec<String> {
     wait_until_read(&it);
     drop(supervisor);
     let deaths: Vec<usize> = death.into_iter().collect();
-    let marks: Vec<&str> = COMMITS_AND_EFFECTS.into_iter().chain(SENDING).collect();
-    set_crash_marks(&it.stage, &marks, &deaths);
+    set_crash_marks(&it.stage, &MARKS, &deaths);
     it.forge
         .comment(REPOSITORY, number, "grace", "/orange new Fix the door");
     it.forge.comment(
