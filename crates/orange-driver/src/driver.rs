@@ -9,6 +9,7 @@ use crate::DriverError;
 use crate::admin::Admin;
 use crate::agents::Agents;
 use crate::callers::Callers;
+use crate::chat::Chat;
 use crate::context::{Bounds, Context, GatherPolicy};
 use crate::forge::Forge;
 use crate::perform::Performer;
@@ -31,6 +32,7 @@ pub struct Driver {
     pub performer: Performer,
     pub requests: Requests,
     pub views: Views,
+    pub chat: Chat,
     pub admin: Admin,
 }
 
@@ -66,6 +68,7 @@ impl Driver {
             &scheduler,
             &performer,
         );
+        let chat = Chat::new(&context, &forge, &requests, &views);
         let admin = Admin::new(
             &context,
             &callers,
@@ -86,6 +89,7 @@ impl Driver {
             performer,
             requests,
             views,
+            chat,
             admin,
         }
     }

@@ -1,7 +1,7 @@
 //! Joins engine, store and effects: load, decide, record, perform, record.
 //!
 //! Each part has a folder and a type, and gets the parts below it: `Context`, `Callers`,
-//! `Workspaces`, `Forge`, `Steps`, `Agents`, `Scheduler`, `Performer`, `Requests`, `Views`, `Admin`. A step
+//! `Workspaces`, `Forge`, `Steps`, `Agents`, `Scheduler`, `Performer`, `Requests`, `Views`, `Chat`, `Admin`. A step
 //! holds no transaction and no lock during slow work: facts are gathered between two decisions,
 //! effects are performed after the commit, and agents call orange while their effects are
 //! performed.
@@ -9,6 +9,7 @@
 mod admin;
 mod agents;
 mod callers;
+mod chat;
 mod context;
 mod demo;
 mod driver;
@@ -46,6 +47,7 @@ pub use agents::results::ResultOfRun;
 pub use agents::run_check::RunObservation;
 pub use agents::screen::{AgentScreen, ScreenViewer};
 pub use callers::identity::Identity;
+pub use chat::Chat;
 pub use context::notes::{Note, NoteState};
 pub use context::progress::Progress;
 pub use context::supervision::SupervisorLock;

@@ -7,6 +7,7 @@ pub mod activity;
 pub mod apply;
 pub mod attention;
 pub mod budget;
+pub mod chat;
 pub mod context_file;
 pub mod death;
 pub mod decide;

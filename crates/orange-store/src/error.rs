@@ -132,6 +132,9 @@ pub enum StoreError {
     /// An instant of a job has one run.
     #[error("cannot create a task for {0}: this instant has a run")]
     JobInstantTaken(JobLink),
+    /// A message of a chat is acted on once.
+    #[error("cannot create a task for {0}: it was acted on")]
+    ChatMessageTaken(String),
     /// A request of a report has one child.
     #[error("cannot create a child for a request of a report: it has one")]
     DelegationTaken,

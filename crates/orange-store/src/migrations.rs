@@ -39,6 +39,7 @@ pub(super) const ALL: &[Step] = &[
     sql(include_str!("migrations/15.sql")),
     sql(include_str!("migrations/16.sql")),
     sql(include_str!("migrations/17.sql")),
+    sql(include_str!("migrations/18.sql")),
 ];
 
 const fn sql(sql: &'static str) -> Step {

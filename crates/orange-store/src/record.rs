@@ -19,6 +19,7 @@ use rusqlite::Connection;
 use super::Store;
 use super::error::StoreError;
 use crate::files::task_directory::TaskDirectory;
+use crate::tables::chat::{self, ChatKey};
 use crate::tables::workspaces::Reservation;
 use crate::tables::{
     delegations, events, imports, issue_tasks, jobs, parkings, pending, queue, runs, tasks, texts,
@@ -91,6 +92,15 @@ impl Store {
     /// issue. Also fails if orange itself asks for a task for a text of an issue that already had
     /// one or that the user ignores.
     pub fn create(&mut self, creation: &Creation<'_>) -> Result<CommittedTask, StoreError> {
+        self.create_for(creation, None)
+    }
+
+    /// Like `create`, for a message of a chat; fails if the message was acted on before.
+    pub fn create_for(
+        &mut self,
+        creation: &Creation<'_>,
+        message: Option<&ChatKey>,
+    ) -> Result<CommittedTask, StoreError> {
         let home = self.home.clone();
         let first = creation.events.first();
         let task = first
@@ -109,6 +119,9 @@ impl Store {
             issue_tasks::require_free(connection, &task, &created.by)?;
         }
         let task = insert(connection, writing.sequence, creation, &directory)?;
+        if let Some(message) = message {
+            chat::claim(connection, message, &task.id)?;
+        }
         let sequence = writing.commit()?;
         Ok(CommittedTask {
             sequence,

@@ -358,6 +358,37 @@ pub const KEYS: &[Key] = &[
         ..PLAIN
     },
     Key {
+        name: "chat.github.projects",
+        kind: Kind::Names,
+        meaning: "The projects whose comments on GitHub may hold commands, by people with write permission; without one, none.",
+        ..PLAIN
+    },
+    Key {
+        name: "chat.telegram.allow",
+        kind: Kind::Names,
+        meaning: "The ids of the Telegram users, and of groups, that orange listens to; without one, it listens to no one.",
+        ..PLAIN
+    },
+    Key {
+        name: "chat.telegram.projects",
+        kind: Kind::Names,
+        meaning: "The projects that Telegram shows and adds tasks to, the first by default; without one, all.",
+        ..PLAIN
+    },
+    Key {
+        name: "chat.telegram.token_file",
+        kind: Kind::Path,
+        meaning: "The file with the token of your Telegram bot; defaults to `ORANGE_TELEGRAM_TOKEN`.",
+        ..PLAIN
+    },
+    Key {
+        name: "chat.telegram.server",
+        kind: Kind::Url,
+        meaning: "The server of the Telegram Bot API.",
+        default: || Some(Value::Url(String::from("https://api.telegram.org"))),
+        ..PLAIN
+    },
+    Key {
         name: "supervisor.tick",
         kind: Kind::Duration,
         meaning: "How often `orange serve` polls tmux; it notices exits without polling.",

@@ -5,6 +5,7 @@
 
 pub(crate) mod file;
 pub(crate) mod keys;
+mod parts;
 mod routes;
 pub(crate) mod value;
 
@@ -14,11 +15,16 @@ use std::time::Duration;
 use file::{GivenValues, SettingsError};
 use keys::{KEYS, Key};
 use orange_engine::budget::BudgetLimits;
+use orange_engine::chat::channel::AllowList;
 use orange_engine::effect::MergeStrategy;
 use orange_engine::forge::account::Permission;
-use orange_engine::names::{HarnessName, Status};
+use orange_engine::names::{HarnessName, ProjectName, Status};
 use orange_engine::routing::RouteRule;
 use orange_engine::schedule::Limits;
+use parts::{
+    budget_limits, chat_settings, counts, issue_settings, merge_settings, open_settings,
+    router_settings,
+};
 use serde::Serialize;
 use value::Value;
 
@@ -50,6 +56,7 @@ pub struct Settings {
     pub merge: MergeSettings,
     pub context_tree: bool,
     pub forge: ForgeSettings,
+    pub chat: ChatSettings,
     pub supervisor: SupervisorSettings,
     /// How long an agent's request for permission waits for the user's answer.
     pub permission_wait: Duration,
@@ -143,6 +150,24 @@ pub struct IssueSettings {
     pub comment: IssueComment,
     /// Whether orange closes the issue of a task whose work is merged.
     pub close: bool,
+}
+
+/// The chats that `orange serve` listens to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChatSettings {
+    /// The projects whose comments on GitHub may hold commands; if empty, none.
+    pub github_projects: Vec<ProjectName>,
+    pub telegram: TelegramSettings,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TelegramSettings {
+    /// The ids of users, and of groups; if empty, no message counts.
+    pub allow: AllowList,
+    /// The projects that can be seen; if empty, all.
+    pub projects: Vec<ProjectName>,
+    pub token_file: Option<PathBuf>,
+    pub server: String,
 }
 
 /// The programs that open a worktree, each with its arguments in one line.
@@ -255,6 +280,8 @@ impl Settings {
         settings.routes = given.routes;
         let config = settings.tmux_config.take();
         settings.tmux_config = config.map(|path| environment.expand_home(path));
+        let token_file = settings.chat.telegram.token_file.take();
+        settings.chat.telegram.token_file = token_file.map(|path| environment.expand_home(path));
         Ok(settings)
     }
 
@@ -400,17 +427,14 @@ fn resolve(all: Vec<Setting>) -> Settings {
             cold: duration("forge.cold"),
             share: count("forge.share").unwrap_or_default(),
         },
+        chat: chat_settings(value),
         supervisor: SupervisorSettings {
             tick: duration("supervisor.tick"),
             sweep: duration("supervisor.sweep"),
             start_rate: count("supervisor.start_rate").unwrap_or_default(),
         },
         permission_wait: duration("permissions.wait"),
-        open: OpenSettings {
-            editor: text("open.editor"),
-            shell: text("open.shell"),
-            git: text("open.git"),
-        },
+        open: open_settings(text),
         tmux_config: text("tmux.config").map(PathBuf::from),
         notify: NotifySettings {
             desktop: is_on("notify.desktop"),
@@ -429,78 +453,6 @@ fn resolve(all: Vec<Setting>) -> Settings {
         },
         all,
     }
-}
-
-fn router_settings(
-    text: impl Fn(&str) -> Option<String>,
-    duration: impl Fn(&str) -> Duration,
-) -> RouterSettings {
-    RouterSettings {
-        harness: text("router.harness").map(HarnessName::new),
-        model: text("router.model"),
-        choices: Vec::new(),
-        timeout: duration("router.timeout"),
-        decompose: match text("router.decompose").as_deref() {
-            Some("auto") => Decompose::Auto,
-            Some("off") => Decompose::Off,
-            _ => Decompose::Ask,
-        },
-    }
-}
-
-fn merge_settings(
-    text: impl Fn(&str) -> Option<String>,
-    duration: impl Fn(&str) -> Duration,
-    is_on: impl Fn(&str) -> bool,
-) -> MergeSettings {
-    let strategy = text("merge.strategy");
-    let strategy = strategy.and_then(|name| MergeStrategy::from_name(&name));
-    MergeSettings {
-        strategy: strategy.unwrap_or_default(),
-        verify: text("merge.verify").filter(|it| !it.trim().is_empty()),
-        verify_timeout: duration("merge.verify_timeout"),
-        assisted_by: is_on("merge.assisted_by"),
-    }
-}
-
-fn budget_limits(value: impl Fn(&str) -> Option<Value>) -> BudgetLimits {
-    let limit = |key: &str| match value(key)? {
-        Value::Budget(limit) => Some(limit),
-        _ => None,
-    };
-    BudgetLimits {
-        task: limit("budget.task"),
-        job: limit("budget.job"),
-        project: limit("budget.project"),
-        day: limit("budget.day"),
-        is_hard: value("budget.hard") == Some(Value::Switch(true)),
-        allows_unpriced: value("budget.unpriced") == Some(Value::text("allow")),
-    }
-}
-
-fn issue_settings(text: impl Fn(&str) -> Option<String>, close: bool) -> IssueSettings {
-    IssueSettings {
-        label: text("forge.issues.label").filter(|it| !it.trim().is_empty()),
-        permission: match text("forge.issues.permission").as_deref() {
-            Some("admin") => Permission::Admin,
-            _ => Permission::Write,
-        },
-        workflow: text("forge.issues.workflow"),
-        comment: match text("forge.issues.comment").as_deref() {
-            Some("none") => IssueComment::None,
-            _ => IssueComment::Status,
-        },
-        close,
-    }
-}
-
-/// The counts of a family of keys, each with the part of its key after the family's name.
-fn counts(all: &[Setting], family: &str) -> Vec<(String, u32)> {
-    let counts = all.iter().filter_map(|it| match it.value {
-        Some(Value::Count(count)) => Some((it.key.strip_prefix(family)?.to_owned(), count)),
-        _ => None,
-    });
-    counts.collect()
 }
 
 impl LogLevel {

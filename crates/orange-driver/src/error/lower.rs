@@ -29,6 +29,7 @@ pub(super) fn store(error: &StoreError) -> Report {
         StoreError::Busy { .. }
         | StoreError::Replaced { .. }
         | StoreError::JobInstantTaken(_)
+        | StoreError::ChatMessageTaken(_)
         | StoreError::DelegationTaken => Report::new(Kind::Busy, "store-busy"),
         StoreError::Missing { .. } => Report::new(Kind::NotFound, "store-missing"),
         StoreError::DatabaseLost { .. }

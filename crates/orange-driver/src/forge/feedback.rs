@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use orange_effects::forge::host::RepositoryAddress;
+use orange_engine::chat::message::is_command;
 use orange_engine::forge::account::Permission;
 use orange_engine::forge::feedback::{Audience, Discussion, Feedback, FeedbackItem, FeedbackKind};
 use orange_engine::forge::knowledge::Knowledge;
@@ -10,7 +11,8 @@ use orange_engine::forge::knowledge::Knowledge;
 use crate::forge::ForgeFailure;
 use crate::forge::sessions::Session;
 
-/// The feedback that an agent should handle; unknown until every author's permission is known.
+/// The feedback that an agent should handle; unknown until every author's permission is known. A
+/// command for orange is not feedback.
 pub(crate) fn judge(
     session: &mut Session,
     address: &RepositoryAddress,
@@ -18,6 +20,8 @@ pub(crate) fn judge(
     handled: &BTreeSet<String>,
 ) -> Result<Knowledge<Feedback>, ForgeFailure> {
     let own = session.own_account()?;
+    let mut discussion = discussion.clone();
+    discussion.comments.retain(|it| !is_command(&it.body));
     let permissions = session.permissions(address, discussion.authors())?;
     Ok(discussion.feedback(&Audience {
         own: &own,

@@ -11,6 +11,7 @@ use orange_effects::forge::github::repository::RepositoryFacts;
 use orange_effects::forge::github::runs::WorkflowRun;
 use orange_effects::forge::host::RepositoryAddress;
 use orange_effects::forge::redact::Redactor;
+use orange_effects::forge::token::Token;
 use orange_engine::effect::MergeStrategy;
 use orange_engine::forge::issue::IssueLink;
 use orange_engine::forge::knowledge::Knowledge;
@@ -173,7 +174,18 @@ impl Forge {
     }
 
     /// A redactor that removes the token, and the values of variables that look like secrets.
-    pub(super) fn redactor(&self, session: &mut Session) -> Result<Redactor, ForgeFailure> {
+    pub(crate) fn redactor(&self, session: &mut Session) -> Result<Redactor, ForgeFailure> {
+        let token = session.client.token();
+        let token = token.map_err(ForgeFailure::Token)?;
+        Ok(self.redactor_with(Some(token), &[]))
+    }
+
+    /// A redactor that removes these texts, and the values of variables that look like secrets.
+    pub(crate) fn redactor_of(&self, texts: &[&str]) -> Redactor {
+        self.redactor_with(None, texts)
+    }
+
+    fn redactor_with(&self, token: Option<&Token>, texts: &[&str]) -> Redactor {
         let mut variables = self.context.environment.variables().clone();
         let saved = self.context.saved_environment();
         variables.extend(saved.into_iter().flat_map(|it| it.variables().clone()));
@@ -182,10 +194,8 @@ impl Forge {
             SECRET_NAMES.iter().any(|part| name.contains(part))
         };
         let secrets = variables.iter().filter(|(name, _)| is_secret(name));
-        let secrets: Vec<&str> = secrets.filter_map(|(_, value)| value.to_str()).collect();
-        let token = session.client.token();
-        let token = token.map_err(ForgeFailure::Token)?;
-        Ok(Redactor::new(Some(token), secrets))
+        let secrets = secrets.filter_map(|(_, value)| value.to_str());
+        Redactor::new(token, secrets.chain(texts.iter().copied()))
     }
 }
 

@@ -275,7 +275,7 @@ pub(super) fn record_issue_verdict(
 }
 
 /// A request by the engine for a new task; it names only the project.
-pub(super) fn request_of(project: &ProjectName) -> NewTaskRequest {
+pub(crate) fn request_of(project: &ProjectName) -> NewTaskRequest {
     NewTaskRequest {
         project: Some(project.clone()),
         by: Role::Engine,

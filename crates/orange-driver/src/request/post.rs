@@ -121,6 +121,21 @@ impl Requests {
         Ok(PostAttempt::Made(report))
     }
 
+    /// The text without the folders of this machine that orange knows.
+    pub(crate) fn without_local_folders(&self, text: &str) -> String {
+        let projects = self.context.all_projects().unwrap_or_default();
+        let mut folders: Vec<String> = Vec::new();
+        for project in projects {
+            folders.extend(self.local_folders(&project.path.display().to_string()));
+        }
+        if folders.is_empty() {
+            folders = self.local_folders("");
+        }
+        folders.sort_by_key(|it| std::cmp::Reverse(it.len()));
+        let hide = |text: String, folder: &String| text.replace(folder.as_str(), "…");
+        folders.iter().fold(text.to_owned(), hide)
+    }
+
     /// The folders whose paths must not be posted, the longest first.
     fn local_folders(&self, project: &str) -> Vec<String> {
         let home = self.context.environment.variable("HOME");

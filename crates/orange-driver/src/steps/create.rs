@@ -14,7 +14,7 @@ use orange_engine::role::Role;
 use orange_engine::routing::Routing;
 use orange_engine::task::{AgentSettings, Queueing};
 use orange_engine::{Decision, Refusal, Workflow, create};
-use orange_store::{Creation, Store, StoreError, TaskDirectory};
+use orange_store::{ChatKey, Creation, Store, StoreError, TaskDirectory};
 
 use super::Steps;
 use super::children::resolve_queueing;
@@ -113,6 +113,15 @@ pub(crate) struct RecordedTask {
 impl Steps {
     /// Creates a task, and registers the project first if the user is in a new one.
     pub(crate) fn create(&self, new: &NewTaskRequest) -> Result<NewTaskResult, DriverError> {
+        self.create_for(new, None)
+    }
+
+    /// Like `create`, for a message of a chat; fails if the message was acted on before.
+    pub(crate) fn create_for(
+        &self,
+        new: &NewTaskRequest,
+        message: Option<&ChatKey>,
+    ) -> Result<NewTaskResult, DriverError> {
         let mut prepared = self.prepare_new_task(new)?;
         let mut store = self.context.store()?;
         prepared.queueing = resolve_queueing(&store, &new.queueing)?;
@@ -123,7 +132,7 @@ impl Steps {
         } else {
             self.workspaces.record_remote(&mut prepared.project)?;
         }
-        let created = self.create_from_plan(&mut store, new, &prepared)?;
+        let created = self.create_from_plan(&mut store, new, &prepared, message)?;
         Ok(NewTaskResult {
             store,
             registered,
@@ -185,6 +194,7 @@ impl Steps {
         store: &mut Store,
         new: &NewTaskRequest,
         prepared: &NewTaskPlan,
+        message: Option<&ChatKey>,
     ) -> Result<CreateResult, DriverError> {
         self.context
             .variables_for(&[&prepared.harness, &prepared.review_harness])?;
@@ -226,12 +236,13 @@ impl Steps {
                 Decision::Refusal(refusal) => return Ok(CreateResult::Refused(Box::new(refusal))),
                 Decision::Needs(_) => return Err(DriverError::Contended { task: id }),
             };
-            let created = store.create(&Creation {
+            let creation = Creation {
                 events: &plan.events,
                 workflow_text: &prepared.workflow_text,
                 document: Some(&document),
                 issue_text: new.issue.as_ref().map(|it| it.text.as_str()),
-            });
+            };
+            let created = store.create_for(&creation, message);
             match created {
                 Ok(_) => {
                     if let Some(parent) = &prepared.queueing.parent {

@@ -7,6 +7,8 @@
 
 mod background_thread;
 mod batch_workers;
+mod chat;
+mod comments;
 mod files;
 mod forge;
 mod issues;
@@ -38,6 +40,7 @@ use serde_json::json;
 
 use crate::supervisor::background_thread::BackgroundThread;
 use crate::supervisor::batch_workers::{start_confirmers, start_event_workers, start_readers};
+use crate::supervisor::chat::ChatThread;
 use crate::supervisor::files::Files;
 use crate::supervisor::forge::start_polling;
 use crate::supervisor::jobs::start_jobs;
@@ -174,6 +177,7 @@ pub struct Supervisor {
     notifying: BackgroundThread,
     polling: BackgroundThread,
     jobs: BackgroundThread,
+    chat: ChatThread,
     driver: Driver,
     settings: Settings,
     watcher: Watcher,
@@ -249,6 +253,7 @@ impl Supervisor {
             notifying: start_notifying(driver.clone()).map_err(SupervisorError::Thread)?,
             polling: start_polling(driver.clone()).map_err(SupervisorError::Thread)?,
             jobs: start_jobs(driver.clone()).map_err(SupervisorError::Thread)?,
+            chat: ChatThread::start(driver.clone()).map_err(SupervisorError::Thread)?,
             files: Files::new(driver.context.home(), sender.clone())?,
             server: Server::new(sender.clone()),
             tasks: Tasks::default(),
@@ -341,6 +346,7 @@ impl Supervisor {
                 Wake::Committed => has_committed = true,
                 Wake::Settings => {
                     self.read_settings();
+                    self.chat.request();
                     self.scheduling.request();
                 }
                 Wake::Written(task) => self.readers.add(task),

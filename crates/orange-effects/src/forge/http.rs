@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use orange_config::Environment;
-use ureq::http::{Method, Request, Uri};
+pub use ureq::http::Method;
+use ureq::http::{Request, Uri};
 use ureq::tls::{RootCerts, TlsConfig, TlsProvider};
 use ureq::{Agent, Body, Timeout};
 

@@ -11,7 +11,7 @@ pub mod error;
 pub mod github;
 pub mod graph;
 pub mod host;
-mod http;
+pub(crate) mod http;
 mod known_values;
 mod link;
 pub mod pacing;
@@ -22,4 +22,4 @@ pub mod token;
 pub mod webhook;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

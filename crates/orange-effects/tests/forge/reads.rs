@@ -242,6 +242,23 @@ pub const READS: &[Read] = &[
         },
     },
     Read {
+        name: "fetch_changed_comments",
+        run: |it| {
+            let id = it.comment();
+            let since = Timestamp::default();
+            let found = it.repository().fetch_changed_comments(since, None, 1)?;
+            let found = changed(found);
+            let listed = found.items.iter().find(|it| it.id == id).unwrap();
+            assert_eq!((listed.number, listed.is_by_app), (ISSUE, false));
+            assert_eq!(listed.author, Some(Account::new("ada", false)));
+            assert_eq!(listed.created, listed.updated);
+            let etag = found.etag.as_deref();
+            let again = it.repository().fetch_changed_comments(since, etag, 1)?;
+            assert_eq!(again, Conditional::Unchanged);
+            Ok(())
+        },
+    },
+    Read {
         name: "fetch_label",
         run: |it| {
             assert_eq!(it.repository().fetch_label("BUG")?, "bug");

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::account::{Account, Permission, Permissions, may};
 use super::feedback::Comment;
 use super::knowledge::Knowledge;
-use super::marker::keys;
+use super::marker::{ANSWER, keys};
 use crate::names::TaskId;
 
 /// The accounts that wrote a marker, whose permission has to be known.
@@ -36,7 +36,9 @@ pub fn claim(
         let Some(author) = &comment.author else {
             continue;
         };
-        if keys(&comment.body).all(is_own) {
+        // An answer to a command says nothing about who works on the issue.
+        let mut claims = keys(&comment.body).filter(|key| !key.starts_with(ANSWER));
+        if claims.all(is_own) {
             continue;
         }
         match may(permissions, Some(author), needed) {
@@ -85,6 +87,8 @@ mod tests {
         assert_eq!(judge(&[comment("ada", "hello")]), Knowledge::None);
         let ours = marker("k3f9/status");
         assert_eq!(judge(&[comment("ada", &ours)]), Knowledge::None);
+        let answer = marker("answer/github.com/5");
+        assert_eq!(judge(&[comment("ada", &answer)]), Knowledge::None);
         let partly = claim(&[], false, &own, &known, Permission::Write);
         assert_eq!(partly, Knowledge::Unknown);
         assert_eq!(

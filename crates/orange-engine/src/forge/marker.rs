@@ -6,6 +6,9 @@ use super::account::Account;
 const OPENING: &str = "<!-- orange:";
 const CLOSING: &str = " -->";
 
+/// How the key of an answer to a comment begins.
+pub const ANSWER: &str = "answer/";
+
 /// The marker of a text, by a key that is unique within the repository.
 pub fn marker(key: &str) -> String {
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '/' | ':' | '-');

@@ -1,5 +1,6 @@
 //! The tables of the database, one file each.
 
+pub(crate) mod chat;
 pub(crate) mod delegations;
 pub(crate) mod events;
 pub(crate) mod gate_commands;

@@ -186,3 +186,40 @@ fn answer(message: &str, body: &Body, output: &mut Output) -> Result<Exit, Error
     output.answer(&text)?;
     Ok(Exit::Ok)
 }
+
+#[cfg(test)]
+mod tests {
+    use orange_engine::chat::answer::{TaskLine, help, list, unknown_task};
+    use orange_engine::chat::command::{USER_COMMANDS, read_command};
+
+    use crate::cli::help::command;
+
+    /// Every answer that can name a command line.
+    fn answers() -> Vec<String> {
+        let task = TaskLine {
+            id: String::from("k3f9"),
+            status: String::from("working"),
+            summary: String::from("Fix it"),
+            needs_user: false,
+        };
+        let mut answers = vec![help(), list(&vec![task; 40]), unknown_task("k3f9")];
+        let named = USER_COMMANDS.iter().map(|(name, _)| name);
+        answers.extend(named.map(|name| read_command(&format!("{name} k3f9"), &[]).unwrap_err()));
+        answers
+    }
+
+    #[test]
+    fn every_command_line_that_a_chat_is_answered_with_exists() {
+        let mut count = 0;
+        for answer in answers() {
+            let lines = answer.split(['`', '\n']);
+            for line in lines.filter(|it| it.starts_with("orange ")) {
+                let typed = line.replace("NUMBER", "1");
+                let parsed = command(None).try_get_matches_from(typed.split(' '));
+                assert!(parsed.is_ok(), "`{line}`: {parsed:?}");
+                count += 1;
+            }
+        }
+        assert_eq!(count, USER_COMMANDS.len() + 1);
+    }
+}

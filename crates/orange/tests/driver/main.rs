@@ -11,6 +11,7 @@
 )]
 #![cfg(target_os = "linux")]
 
+mod chat;
 #[cfg(feature = "crash-points")]
 mod costs;
 #[cfg(feature = "crash-points")]

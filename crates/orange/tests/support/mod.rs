@@ -8,6 +8,7 @@ pub mod repository;
 pub mod scripts;
 pub mod stage;
 pub mod supervisor;
+pub mod telegram_server;
 pub mod terminal;
 pub mod transcript;
 

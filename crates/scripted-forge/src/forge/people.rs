@@ -49,6 +49,18 @@ impl Forge {
         self.change(|world| world.add_comment(id, number, by, body))
     }
 
+    /// Changes the text of a comment.
+    pub fn rewrite_comment(&self, name: &str, number: u64, by: &str, id: u64, body: &str) {
+        self.edit(name, number, |issue, at, _| {
+            issue.updated_at = at;
+            if let Some(comment) = issue.comments.iter_mut().find(|it| it.id == id) {
+                body.clone_into(&mut comment.body);
+                comment.updated_at = at;
+                comment.editor = Some(by.to_owned());
+            }
+        });
+    }
+
     pub fn close(&self, name: &str, number: u64, by: &str) {
         self.edit(name, number, |issue, at, event| {
             let reason = issue.pull.is_none().then_some("completed");

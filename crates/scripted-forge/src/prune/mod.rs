@@ -35,6 +35,7 @@ pub const OPERATIONS: &[(&str, &str)] = &[
     ("get", "/repos/{owner}/{repo}/issues"),
     ("get", "/repos/{owner}/{repo}/issues/{issue_number}"),
     ("patch", "/repos/{owner}/{repo}/issues/{issue_number}"),
+    ("get", "/repos/{owner}/{repo}/issues/comments"),
     (
         "get",
         "/repos/{owner}/{repo}/issues/{issue_number}/comments",

@@ -143,6 +143,33 @@ pub fn comments(context: &mut Context) -> Outcome {
     })
 }
 
+/// The comments on all issues and pull requests.
+pub fn all_comments(context: &mut Context) -> Outcome {
+    let repository = context.repository()?;
+    let since = context.asked("since").unwrap_or_default();
+    let issues = repository.issues.iter();
+    let comments = issues.flat_map(|issue| issue.comments.iter().map(move |it| (issue, it)));
+    let mut found: Vec<(&Issue, &Comment)> = comments
+        .filter(|(_, it)| stamp(it.updated_at).as_str() >= since)
+        .collect();
+    // GitHub ignores the direction unless the order is named.
+    match context.asked("sort") {
+        Some("updated") => found.sort_by_key(|(_, it)| (it.updated_at, it.id)),
+        _ => found.sort_by_key(|(_, it)| (it.created_at, it.id)),
+    }
+    if context.asked("sort").is_some() && context.asked("direction") != Some("asc") {
+        found.reverse();
+    }
+    let render = context.render();
+    let (shown, answer) = context.page(&found, |(issue, comment)| {
+        render.comment(repository, issue, comment)
+    });
+    Ok(Answer {
+        headers: answer.headers,
+        ..Answer::json(200, Value::Array(shown))
+    })
+}
+
 pub fn create_comment(context: &mut Context) -> Outcome {
     let (repository, issue) = context.issue()?;
     let (id, number, viewer) = (repository.id, issue.number, context.viewer.clone());

@@ -43,6 +43,7 @@ const HANDLERS: &[(&str, Handler)] = &[
     ("issues/list-for-repo", issues::list),
     ("issues/get", issues::get),
     ("issues/update", issues::update),
+    ("issues/list-comments-for-repo", issues::all_comments),
     ("issues/list-comments", issues::comments),
     ("issues/create-comment", issues::create_comment),
     ("issues/update-comment", issues::update_comment),

@@ -1,5 +1,6 @@
 //! Checks that everything agents need is ready, before a task needs it.
 
+mod chat;
 mod default_branches;
 mod disks;
 mod filters;
@@ -101,6 +102,7 @@ impl Admin {
         let mut set_harnesses = BTreeSet::new();
         match settings {
             Ok(settings) => {
+                self.check_chats(&settings, &mut found);
                 let set = [settings.harness, settings.review_harness];
                 set_harnesses.extend(set.into_iter().flatten());
             }

@@ -1,12 +1,15 @@
 //! Comments on issues and pull requests.
 
+use orange_engine::chat::comment::IssueComment;
 use orange_engine::forge::feedback::Comment;
 use orange_engine::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use ureq::http::Method;
 
+use super::issues::whole_seconds;
 use super::wire::{RestAccount, list, or_default, rest_account, whole};
 use super::{List, MAX_PAGES, PER_PAGE, Repository};
+use crate::forge::client::{Conditional, encode};
 use crate::forge::error::ForgeError;
 use crate::forge::redact::Outbound;
 
@@ -38,7 +41,54 @@ impl CommentAnswer {
     }
 }
 
+/// A comment in the list of all comments of a repository.
+#[derive(Deserialize)]
+struct ListedAnswer {
+    id: u64,
+    issue_url: String,
+    #[serde(default)]
+    user: Option<RestAccount>,
+    #[serde(default, deserialize_with = "or_default")]
+    body: String,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    #[serde(default)]
+    performed_via_github_app: Option<serde::de::IgnoredAny>,
+}
+
+impl ListedAnswer {
+    fn into_facts(self) -> IssueComment {
+        let number = self.issue_url.rsplit('/').next();
+        IssueComment {
+            id: self.id,
+            // No issue has the number 0, so a comment without a number is one of no task.
+            number: number.and_then(|it| it.parse().ok()).unwrap_or_default(),
+            author: rest_account(self.user),
+            body: self.body,
+            created: self.created_at,
+            updated: self.updated_at,
+            is_by_app: self.performed_via_github_app.is_some(),
+        }
+    }
+}
+
 impl Repository<'_> {
+    /// The comments on all issues and pull requests that changed since an instant, oldest change
+    /// first; reads at most `pages` pages. The next read begins at the last change that was read.
+    pub fn fetch_changed_comments(
+        &mut self,
+        since: Timestamp,
+        etag: Option<&str>,
+        pages: usize,
+    ) -> Result<Conditional<List<IssueComment>>, ForgeError> {
+        let since = encode(&whole_seconds(since));
+        let query = format!("sort=updated&direction=asc&per_page={PER_PAGE}&since={since}");
+        let path = self.path(&format!("/issues/comments?{query}"));
+        let pages = self.client.fetch_pages(&path, etag, pages)?;
+        let entries = |page: Vec<ListedAnswer>| page;
+        Ok(list(pages, entries, ListedAnswer::into_facts))
+    }
+
     /// The comments on an issue or pull request, in order.
     pub fn fetch_comments(&mut self, number: u64) -> Result<List<Comment>, ForgeError> {
         let path = self.path(&format!("/issues/{number}/comments?per_page={PER_PAGE}"));

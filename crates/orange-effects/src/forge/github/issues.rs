@@ -192,7 +192,7 @@ pub fn fetch_last_edit(client: &mut Client, id: &str) -> Result<Knowledge<Timest
 }
 
 /// An instant without a fraction of a second, as GitHub documents it.
-fn whole_seconds(at: Timestamp) -> String {
+pub(super) fn whole_seconds(at: Timestamp) -> String {
     let text = at.to_string();
     match text.split_once('.') {
         Some((seconds, _)) => format!("{seconds}Z"),

@@ -5,7 +5,9 @@
 //! no answer asks again, one further command is given, and everything visible about the task must
 //! match the run without deaths.
 
+mod chat;
 mod children;
+mod comments;
 mod context_file;
 mod crash_marks;
 mod github;

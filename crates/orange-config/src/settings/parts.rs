@@ -1,0 +1,117 @@
+//! Parts of the settings, each from the values of its keys.
+
+use std::time::Duration;
+
+use orange_engine::budget::BudgetLimits;
+use orange_engine::chat::channel::AllowList;
+use orange_engine::effect::MergeStrategy;
+use orange_engine::forge::account::Permission;
+use orange_engine::names::{HarnessName, ProjectName};
+
+use super::value::Value;
+use super::{
+    ChatSettings, Decompose, IssueSettings, MergeSettings, OpenSettings, RouterSettings, Setting,
+    TelegramSettings,
+};
+use crate::IssueComment;
+
+pub(super) fn router_settings(
+    text: impl Fn(&str) -> Option<String>,
+    duration: impl Fn(&str) -> Duration,
+) -> RouterSettings {
+    RouterSettings {
+        harness: text("router.harness").map(HarnessName::new),
+        model: text("router.model"),
+        choices: Vec::new(),
+        timeout: duration("router.timeout"),
+        decompose: match text("router.decompose").as_deref() {
+            Some("auto") => Decompose::Auto,
+            Some("off") => Decompose::Off,
+            _ => Decompose::Ask,
+        },
+    }
+}
+
+pub(super) fn merge_settings(
+    text: impl Fn(&str) -> Option<String>,
+    duration: impl Fn(&str) -> Duration,
+    is_on: impl Fn(&str) -> bool,
+) -> MergeSettings {
+    let strategy = text("merge.strategy");
+    let strategy = strategy.and_then(|name| MergeStrategy::from_name(&name));
+    MergeSettings {
+        strategy: strategy.unwrap_or_default(),
+        verify: text("merge.verify").filter(|it| !it.trim().is_empty()),
+        verify_timeout: duration("merge.verify_timeout"),
+        assisted_by: is_on("merge.assisted_by"),
+    }
+}
+
+pub(super) fn budget_limits(value: impl Fn(&str) -> Option<Value>) -> BudgetLimits {
+    let limit = |key: &str| match value(key)? {
+        Value::Budget(limit) => Some(limit),
+        _ => None,
+    };
+    BudgetLimits {
+        task: limit("budget.task"),
+        job: limit("budget.job"),
+        project: limit("budget.project"),
+        day: limit("budget.day"),
+        is_hard: value("budget.hard") == Some(Value::Switch(true)),
+        allows_unpriced: value("budget.unpriced") == Some(Value::text("allow")),
+    }
+}
+
+pub(super) fn issue_settings(text: impl Fn(&str) -> Option<String>, close: bool) -> IssueSettings {
+    IssueSettings {
+        label: text("forge.issues.label").filter(|it| !it.trim().is_empty()),
+        permission: match text("forge.issues.permission").as_deref() {
+            Some("admin") => Permission::Admin,
+            _ => Permission::Write,
+        },
+        workflow: text("forge.issues.workflow"),
+        comment: match text("forge.issues.comment").as_deref() {
+            Some("none") => IssueComment::None,
+            _ => IssueComment::Status,
+        },
+        close,
+    }
+}
+
+pub(super) fn open_settings(text: impl Fn(&str) -> Option<String>) -> OpenSettings {
+    OpenSettings {
+        editor: text("open.editor"),
+        shell: text("open.shell"),
+        git: text("open.git"),
+    }
+}
+
+/// The counts of a family of keys, each with the part of its key after the family's name.
+pub(super) fn counts(all: &[Setting], family: &str) -> Vec<(String, u32)> {
+    let counts = all.iter().filter_map(|it| match it.value {
+        Some(Value::Count(count)) => Some((it.key.strip_prefix(family)?.to_owned(), count)),
+        _ => None,
+    });
+    counts.collect()
+}
+
+pub(super) fn chat_settings(value: impl Fn(&str) -> Option<Value>) -> ChatSettings {
+    let text = |key: &str| match value(key)? {
+        Value::Text(text) | Value::Url(text) => Some(text).filter(|it| !it.trim().is_empty()),
+        _ => None,
+    };
+    let names = |key: &str| match value(key) {
+        Some(Value::Names(names)) => names,
+        _ => Vec::new(),
+    };
+    let projects = |key: &str| names(key).into_iter().map(ProjectName::new).collect();
+    ChatSettings {
+        github_projects: projects("chat.github.projects"),
+        telegram: TelegramSettings {
+            allow: AllowList::new(names("chat.telegram.allow")),
+            projects: projects("chat.telegram.projects"),
+            token_file: text("chat.telegram.token_file").map(Into::into),
+            server: text("chat.telegram.server").unwrap_or_default(),
+        },
+    }
+}

@@ -1,0 +1,4 @@
+//! Commands from chats.
+
+pub mod github;
+pub mod telegram;
