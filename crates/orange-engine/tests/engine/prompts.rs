@@ -1,7 +1,13 @@
 //! Prompts: strict variables, substituted in one pass.
 
 use orange_engine::language::prompt::Prompt;
+use orange_engine::skill::skill;
 use proptest::prelude::*;
+
+use crate::fixtures::shipped_workflow;
+
+/// The shipped workflows with a reviewer and the status `clarification`.
+const REVIEWED: [&str; 3] = ["default", "respawn", "github"];
 
 fn render(text: &str) -> String {
     Prompt::parse(text).unwrap().fill(|name| match name {
@@ -45,6 +51,63 @@ fn variables_are_listed_in_order() {
     let prompt = Prompt::parse("{b} {{c}} {a} {b}").unwrap();
     assert_eq!(prompt.variables().collect::<Vec<_>>(), ["b", "a", "b"]);
     assert_eq!(prompt.text(), "{b} {{c}} {a} {b}");
+}
+
+/// A prompt of a shipped workflow, in lower case.
+fn shipped_prompt(workflow: &str, prompt: &str) -> String {
+    let workflow = shipped_workflow(workflow);
+    workflow.prompts.get(prompt).unwrap().text().to_lowercase()
+}
+
+#[track_caller]
+fn assert_contains(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "`{part}` is not in:\n{text}");
+    }
+}
+
+#[test]
+fn agents_are_told_when_to_ask_instead_of_guessing() {
+    let reasons = [
+        "summary is empty",
+        "requirement is vague",
+        "context is missing",
+        "several meanings",
+        "much larger than one task",
+        "two or three precise questions",
+    ];
+    for workflow in REVIEWED {
+        assert_contains(&shipped_prompt(workflow, "worker"), &reasons);
+    }
+    assert_contains(&shipped_prompt("autopilot", "attempt"), &reasons);
+    let taught = skill(&[&shipped_workflow("default")]).to_lowercase();
+    assert_contains(&taught, &reasons);
+}
+
+#[test]
+fn a_worker_is_told_to_ask_before_it_extends_the_scope() {
+    for workflow in REVIEWED {
+        for prompt in ["worker", "worker_respawn"] {
+            let parts = [
+                "turns out larger or different",
+                "orange task update --status clarification",
+            ];
+            assert_contains(&shipped_prompt(workflow, prompt), &parts);
+        }
+    }
+}
+
+#[test]
+fn a_reviewer_is_told_to_read_the_diff_and_to_use_its_toolkit() {
+    for workflow in REVIEWED {
+        let parts = [
+            "orange task diff",
+            "uncertain",
+            "review toolkit or skill",
+            "write `## review` into task.md",
+        ];
+        assert_contains(&shipped_prompt(workflow, "reviewer"), &parts);
+    }
 }
 
 proptest! {

@@ -8,6 +8,7 @@ mod crates;
 mod cycles;
 mod dangerous_calls;
 mod drawing;
+mod fidelity;
 mod file_headers;
 mod leftovers;
 mod names;

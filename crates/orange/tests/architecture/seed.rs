@@ -6,25 +6,27 @@ use super::tree::{Tree, has_ending};
 
 const TABLE: &str = include_str!("seed_004.txt");
 
-/// One line of the table.
-struct Requirement<'a> {
-    first_line: u32,
-    tests: Vec<&'a str>,
+/// One line of a table.
+pub struct Requirement<'a> {
+    pub first_line: u32,
+    pub text: &'a str,
+    pub tests: Vec<&'a str>,
 }
 
 /// The requirements of a table, or its first line that is not `LINES | REQUIREMENT | TESTS`.
-fn requirements(table: &str) -> Result<Vec<Requirement<'_>>, &str> {
+pub fn requirements(table: &str) -> Result<Vec<Requirement<'_>>, &str> {
     let rows = table
         .lines()
         .filter(|it| !it.starts_with('#') && !it.is_empty());
     let rows = rows.map(|row| {
         let parts: Vec<&str> = row.split(" | ").collect();
-        let [lines, _, tests] = parts[..] else {
+        let [lines, text, tests] = parts[..] else {
             return Err(row);
         };
         let first = lines.split('-').next().unwrap_or_default();
         Ok(Requirement {
             first_line: first.parse().map_err(|_| row)?,
+            text,
             tests: tests.split(", ").collect(),
         })
     });
@@ -32,7 +34,7 @@ fn requirements(table: &str) -> Result<Vec<Requirement<'_>>, &str> {
 }
 
 /// The tests of the table that no source has.
-fn missing<'a>(requirements: &[Requirement<'a>], sources: &[&str]) -> BTreeSet<&'a str> {
+pub fn missing<'a>(requirements: &[Requirement<'a>], sources: &[&str]) -> BTreeSet<&'a str> {
     let all = requirements.iter().flat_map(|it| it.tests.iter().copied());
     let exists = |test: &str| {
         let function = format!("fn {test}(");
