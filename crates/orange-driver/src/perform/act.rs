@@ -32,6 +32,8 @@ impl Performer {
                 let workspace = workspace.as_ref();
                 let notice = self.workspaces.tear_down(store, &task, workspace)?;
                 self.notice(store, &task, notice)?;
+                let late = self.workspaces.late_commits(store, &task);
+                self.notice(store, &task, late.map_err(Failure::temporary)?)?;
                 self.workspaces.release(store, &task, workspace)
             }
             Effect::Spawn(spawn) => self.spawn(store, &task, spawn),

@@ -122,7 +122,9 @@ impl Views {
 
     pub fn show(&self, task: &TaskId) -> Result<TaskDetails, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
-        let stored = store.require(task)?;
+        let mut stored = store.require(task)?;
+        // A repository that cannot be read must not prevent showing a task.
+        let _unread = self.workspaces.refresh_child_merges(&mut stored.task);
         let runs = store.runs(task)?;
         let seen = self.agents.check_runs(&stored.task, &runs)?;
         let project = &stored.task.project;
@@ -133,7 +135,6 @@ impl Views {
         // An agent that is found dead does nothing, whatever it reported last.
         activities.retain(|it| !is_dead(&seen, &it.run));
         Ok(TaskDetails {
-            // A repository that cannot be read must not prevent showing a task.
             kept_worktrees: kept.unwrap_or_default(),
             activities,
             respawnable: workflow

@@ -16,8 +16,8 @@ impl Workspaces {
     pub fn diff_size(&self, task: &TaskId) -> Result<DiffSize, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let task = store.require(task)?.task;
-        let workspace = ready_workspace(&store, &task)?;
         let (project, git) = self.repository_of(&task)?;
+        let workspace = ready_workspace(&store, &task)?;
         let merged = match task.entered.trigger {
             Some(Trigger::Merged) => last_merge(&store, &task.id)?,
             _ => None,
@@ -52,8 +52,8 @@ impl Workspaces {
     pub fn diff(&self, task: &TaskId, stat: bool, colour: bool) -> Result<BranchDiff, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let task = store.require(task)?.task;
-        let workspace = ready_workspace(&store, &task)?;
         let (project, git) = self.repository_of(&task)?;
+        let workspace = ready_workspace(&store, &task)?;
         let merged = last_merge(&store, &task.id)?;
         let delegation = task.queueing.delegation.as_ref();
         let request = DiffRequest {

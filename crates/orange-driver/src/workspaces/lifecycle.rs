@@ -58,6 +58,11 @@ impl Workspaces {
             &aside,
         ));
         notices.extend(lost_branch_notice(task, &acquired));
+        // The run that is being started is recorded already.
+        if store.runs(&task.id).map_err(Failure::temporary)?.len() <= 1 {
+            let old = old_branch_notice(&git, task, &acquired);
+            notices.extend(old.map_err(Failure::temporary)?);
+        }
         notices.extend(self.include_files(&git, task, &project, &workspace, &acquired.worktree)?);
         self.run_script(Script::Setup, task, &project, &workspace)?;
         if restore {
@@ -330,11 +335,36 @@ fn checkout_warnings(project: &Project, acquired: &AcquiredWorkspace<'_>) -> Vec
         };
         messages.push(format!(
             "the local `{branch}` and the remote's have diverged; the work starts from {start}, to \
-             which this project's merges go; `git pull` in {} joins both",
+             which this project's merges go; `git pull --no-rebase` in {} joins both",
             project.path.display()
         ));
     }
     messages
+}
+
+/// A notice for the user if new work starts on a branch that is older than the default branch and
+/// has nothing of its own.
+fn old_branch_notice(
+    git: &Git,
+    task: &Task,
+    acquired: &AcquiredWorkspace<'_>,
+) -> Result<Option<String>, GitError> {
+    let (Some(commit), base) = (acquired.head.commit(), &acquired.base) else {
+        return Ok(None);
+    };
+    if acquired.is_new_branch || acquired.was_acquired || *commit == base.commit {
+        return Ok(None);
+    }
+    let Some(behind) = git.commits_since(commit, &base.commit)? else {
+        return Ok(None);
+    };
+    let (branch, default) = (&task.branch, &base.branch);
+    let commits = if behind == 1 { "commit" } else { "commits" };
+    Ok(Some(format!(
+        "`{branch}` existed before, at {}, {behind} {commits} behind `{default}`, and the work starts \
+         there; `git merge {default}` in the worktree brings it up to date",
+        commit.short()
+    )))
 }
 
 /// A notice for the user if the branch of submitted work was gone.

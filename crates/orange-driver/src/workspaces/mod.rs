@@ -5,6 +5,7 @@ pub(crate) mod default_branch;
 pub(crate) mod describe_project;
 pub(crate) mod diff;
 pub(crate) mod kept;
+mod late_commits;
 pub(crate) mod lifecycle;
 pub(crate) mod list;
 pub(crate) mod merge_forecast;

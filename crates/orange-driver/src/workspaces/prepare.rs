@@ -17,6 +17,7 @@ use orange_effects::git::{Git, Worktree};
 use orange_effects::process::{self, ProcessError};
 use orange_engine::Task;
 use orange_engine::names::RunId;
+use orange_engine::task::{Run, RunState};
 use orange_store::{TaskDirectory, WorkspaceRecord};
 
 use crate::DriverError;
@@ -75,7 +76,9 @@ impl Workspaces {
     ) -> Result<Vec<String>, Failure> {
         let checkout = git.worktree(&project.path).map_err(Failure::temporary)?;
         let incoming = self.context.home.incoming().join(workspace.name.as_str());
-        let is_alone = !task.runs.values().any(|run| run.state.is_live());
+        // A run that is being started waits for this.
+        let is_busy = |run: &Run| matches!(run.state, RunState::Alive | RunState::Ending);
+        let is_alone = !task.runs.values().any(is_busy);
         let included = worktree.include(&checkout, &incoming, is_alone);
         let included = included.map_err(Failure::temporary)?;
         let mut notices = Vec::new();

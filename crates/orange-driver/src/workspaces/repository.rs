@@ -3,6 +3,7 @@
 use orange_config::Project;
 use orange_effects::git::{FactsRequest, Git, GitError};
 use orange_engine::Task;
+use orange_engine::delegation::ChildMerge;
 use orange_engine::input::{GitFacts, UncommittedWork};
 use orange_engine::language::gates::GitCondition;
 use orange_engine::names::{BranchName, CommitId, TaskId};
@@ -61,6 +62,34 @@ impl Workspaces {
         let (_, git) = self.repository_of(&known)?;
         let branch = git.worktree(&workspace.path)?.branch()?;
         branch.ok_or_else(|| unknown("its worktree is not on a branch"))
+    }
+
+    /// Marks children as merged that an agent has merged since orange could not.
+    pub(crate) fn refresh_child_merges(&self, task: &mut Task) -> Result<(), DriverError> {
+        if task
+            .child_merges
+            .values()
+            .all(|it| *it == ChildMerge::Merged)
+        {
+            return Ok(());
+        }
+        let (_, git) = self.repository_of(task)?;
+        let Some(head) = git.branch(&task.branch)? else {
+            return Ok(());
+        };
+        for merge in task.child_merges.values_mut() {
+            let (ChildMerge::Conflicts { branch, .. } | ChildMerge::Prevented { branch, .. }) =
+                &*merge
+            else {
+                continue;
+            };
+            if let Some(tip) = git.branch(branch)?
+                && git.commits_since(&tip, &head)?.is_some()
+            {
+                *merge = ChildMerge::Merged;
+            }
+        }
+        Ok(())
     }
 
     /// The commit of a task's repository that a text names; `HEAD` is the task's branch.

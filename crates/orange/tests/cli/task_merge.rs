@@ -1016,6 +1016,51 @@ fn a_branch_that_was_deleted_in_review_is_named_with_the_command_that_brings_it_
 }
 
 #[test]
+fn a_commit_during_the_verification_prevents_the_merge() {
+    let stage = Stage::new("default");
+    let id = stage.create_reviewed_task();
+    let worktree = stage.worktree(&id);
+    let verify = format!(
+        "git -C {} commit -q --allow-empty -m late",
+        worktree.display()
+    );
+    let update = ["project", "update", "app", "--merge-verify", &verify];
+    stage.run_ok(&update);
+    let main = stage.git_output("repo", "rev-parse main");
+    let (code, output) = stage.merge(&id, &[]);
+    assert_ne!(code, 0, "{output}");
+    assert!(output.contains("when the merge was decided"), "{output}");
+    assert_eq!(stage.git_output("repo", "rev-parse main"), main);
+}
+
+#[test]
+fn a_commit_after_the_merged_one_is_named() {
+    let stage = Stage::new("default");
+    let id = stage.create_reviewed_task();
+    let worktree = stage.worktree(&id).display().to_string();
+    // The teardown runs after the merge and before the worktree is released.
+    let late = format!("git -C {worktree} commit -q --allow-empty -m late");
+    stage.configure("teardown", &json!(["sh", "-c", late]));
+    stage.must_merge(&id, &[]);
+    let attention = stage.task(&id).attention.join("\n");
+    let named = format!("1 commit on `orange-tasks/{id}` came after the merged one");
+    assert!(attention.contains(&named), "{attention}");
+}
+
+#[test]
+fn an_old_branch_is_said_to_be_behind() {
+    let stage = Stage::new("minimal");
+    stage.script("worker-1", "true");
+    stage.git_output("repo", "branch old");
+    stage.git_output("repo", "commit -q --allow-empty -m newer");
+    let id = stage.create(&["old", "Go on"]);
+    let started = stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    let started = started.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(started.contains("`old` existed before, at"), "{started}");
+    assert!(started.contains("1 commit behind `main`"), "{started}");
+}
+
+#[test]
 fn a_merge_that_is_not_pushed_leaves_the_branch_at_the_remote() {
     for more in [&[][..], &["--local"]] {
         let stage = Stage::new("default");

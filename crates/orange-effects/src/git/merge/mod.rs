@@ -185,6 +185,11 @@ impl Git {
                 if self.tips(merge.default)?.target() != tip {
                     continue;
                 }
+                let found = self.branch(merge.branch)?;
+                if found.as_ref() != Some(merge.tip) {
+                    let expected = merge.tip.clone();
+                    return Ok(Err(MergeObstacle::BranchMoved { expected, found }.into()));
+                }
             }
             return match self.push_and_move(merge, remote, &tips, &to)? {
                 Ok(()) => self.current_result(merge, remote, to, was_there).map(Ok),

@@ -145,7 +145,7 @@ impl fmt::Display for MergeRefusal {
             }
             MergeObstacle::Diverged => write!(
                 formatter,
-                "reconcile them with `git pull --rebase` on `{default}`, then run `{retry}`"
+                "reconcile them with `git pull --no-rebase` on `{default}`, then run `{retry}`"
             ),
             MergeObstacle::MergesLost => write!(
                 formatter,

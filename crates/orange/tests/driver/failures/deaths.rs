@@ -79,7 +79,9 @@ fn run_deaths(number: u64) {
         scope.spawn(|| {
             let mut state = seed;
             while !calm.load(Ordering::Relaxed) {
-                thread::sleep(Duration::from_millis(10 + next(&mut state) % 90));
+                // The pause grows, so that a slow machine finishes a command at some time.
+                let most = 90 + 5 * killed.load(Ordering::Relaxed) as u64;
+                thread::sleep(Duration::from_millis(10 + next(&mut state) % most));
                 let callers = callers(&stage);
                 let chosen = usize::try_from(next(&mut state)).unwrap();
                 if let Some(pid) = callers.get(chosen % callers.len().max(1)) {
@@ -91,11 +93,12 @@ fn run_deaths(number: u64) {
         let rage = Deadline::after(KILL_TIME);
         // Keep asking, or everything would be idle after the first death.
         for number in 0.. {
-            if rage.has_passed() {
+            let is_pending = stage.task(&id).status.as_str() == "pending";
+            if rage.has_passed() && !is_pending {
                 break;
             }
             let summary = format!("Add line {number}");
-            if stage.task(&id).status.as_str() == "pending" {
+            if is_pending {
                 stage.call(&["task", "spawn", id.as_str()]);
             }
             stage.call(&["task", "update", id.as_str(), "--summary", &summary]);

@@ -271,6 +271,27 @@ esac
     let history = flat(&stage.run_ok(&["task", "history", id.as_str()]));
     let line = format!("child `{two}` was not merged: conflicts in same.txt");
     assert!(history.contains(&line), "{history}");
+    // Whoever merges it later: git is asked.
+    let merge = format!("commit-tree {own}^{{tree}} -p {own} -p {branch} -m joined");
+    let merged = read(&stage, &merge);
+    assert!(
+        stage
+            .git(&format!("branch -f {own} {merged}"))
+            .status
+            .success()
+    );
+    for command in ["show", "why"] {
+        let shown = flat(&stage.run_ok(&["task", command, id.as_str()]));
+        assert!(
+            !shown.contains("conflicts)") && !shown.contains("because of conflicts"),
+            "{shown}"
+        );
+    }
+    let shown = flat(&stage.run_ok(&["task", "show", id.as_str()]));
+    assert!(
+        shown.contains(&format!("{two} in `done`, merged")),
+        "{shown}"
+    );
 }
 
 #[test]

@@ -498,6 +498,26 @@ fn lesson_37_an_interrupted_handoff_means_nothing_for_the_next() {
 }
 
 #[test]
+fn lesson_46_the_next_task_gets_the_changed_file() {
+    let stage = Stage::new("minimal");
+    let repo = stage.path("repo");
+    fs::write(repo.join(".git/info/exclude"), ".env\n").unwrap();
+    fs::write(repo.join(".worktreeinclude"), ".env\n").unwrap();
+    for (number, secret) in ["one\n", "two\n"].into_iter().enumerate() {
+        fs::write(repo.join(".env"), secret).unwrap();
+        let turn = format!("worker-{}", number + 1);
+        stage.script(&turn, "give seen < .env");
+        let id = stage.create(&["Add a line"]);
+        stage.run_ok(&["task", "spawn", id.as_str()]);
+        stage.wait_for_turn(&turn);
+        let seen = fs::read_to_string(stage.path("scripts/seen")).unwrap();
+        assert_eq!(seen, secret);
+        stage.run_ok(&["task", "cancel", id.as_str(), "--wait", "60"]);
+        stage.wait_until_idle(&id);
+    }
+}
+
+#[test]
 fn lesson_111_a_merge_names_the_agent_and_no_agent_signs_off() {
     let stage = Stage::new("minimal");
     let path = stage.path("home/harnesses/script.toml");
