@@ -1,5 +1,6 @@
 //! Jobs: each instant leads to one run, whatever dies in between.
 
+use std::fs;
 use std::process::Stdio;
 
 use orange_config::clock;
@@ -81,6 +82,18 @@ fn a_missed_instant_starts_one_task_and_a_restart_starts_none() {
             .is_some()
     });
     assert_eq!(tasks(&stage), all);
+}
+
+#[test]
+fn lesson_36_a_wrong_job_does_not_stop_the_others() {
+    let stage = Stage::new("default");
+    add_hourly(&stage, &["Look at it"], 3);
+    let path = stage.home().jobs();
+    let text = fs::read_to_string(&path).unwrap();
+    let wrong = "[[job]]\nname = \"wrong\"\nschedule = \"soon\"\nproject = \"app\"\n";
+    fs::write(&path, format!("{wrong}summary = \"x\"\n\n{text}")).unwrap();
+    let _supervisor = RunningSupervisor::start(&stage);
+    wait_for("the task", || tasks(&stage).len() == 1);
 }
 
 #[test]
