@@ -139,7 +139,7 @@ fn lesson_108_many_processes_run_an_instant_once() {
     for mut process in all {
         assert!(process.wait().unwrap().success());
     }
-    assert_eq!(std::fs::read_to_string(file).unwrap(), "run\n");
+    assert_eq!(fs::read_to_string(file).unwrap(), "run\n");
     let run = store.job_run(&name, instant).unwrap().unwrap();
     assert_eq!(run.state, JobRunState::Succeeded);
 }
@@ -170,9 +170,9 @@ fn a_command_whose_process_died_is_a_failure_and_is_not_repeated() {
 fn failures_in_a_row_pause_a_job_until_it_is_enabled() {
     let stage = Stage::new("default");
     add_hourly(&stage, &["Look", "--missed", "all"], 5);
-    let mut text = std::fs::read_to_string(stage.home().jobs()).unwrap();
+    let mut text = fs::read_to_string(stage.home().jobs()).unwrap();
     text.push_str("workflow = \"nothing\"\n");
-    std::fs::write(stage.home().jobs(), text).unwrap();
+    fs::write(stage.home().jobs(), text).unwrap();
     let _supervisor = RunningSupervisor::start(&stage);
     let state = || {
         let (_, answer) = stage.json(&["job", "list", "--json"]);
@@ -201,8 +201,8 @@ fn a_disabled_job_does_nothing_and_makes_up_for_nothing() {
         stage.store().job_progress(&name).unwrap().is_none()
     });
     // Enabled by hand, in the file.
-    let text = std::fs::read_to_string(stage.home().jobs()).unwrap();
-    std::fs::write(stage.home().jobs(), text.replace("enabled = false\n", "")).unwrap();
+    let text = fs::read_to_string(stage.home().jobs()).unwrap();
+    fs::write(stage.home().jobs(), text.replace("enabled = false\n", "")).unwrap();
     wait_for("a new beginning", || {
         stage.store().job_progress(&name).unwrap().is_some()
     });
