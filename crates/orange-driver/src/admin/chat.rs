@@ -16,7 +16,7 @@ use orange_engine::role::Role;
 use crate::DriverError;
 use crate::admin::Admin;
 
-/// What the assistant is told before the skill.
+/// The instructions of the assistant, before those of the skill.
 const INSTRUCTIONS: &str = "\
 You are the assistant of `orange chat`. The user talks to you about the tasks that orange runs.
 

@@ -65,7 +65,7 @@ fn first_names(paths: &[PathBuf]) -> String {
 
 impl Workspaces {
     /// Copies the files that `.worktreeinclude` names; returns notices about those it did not copy.
-    /// While no agent works there, a copy that nobody changed is replaced by the current file.
+    /// While no agent works there, an unchanged copy is replaced by the current file.
     pub(crate) fn include_files(
         &self,
         git: &Git,

@@ -25,7 +25,7 @@ fn effect_errors(fixture: &HomeFixture, id: &TaskId) -> String {
     errors.collect::<Vec<_>>().join("\n")
 }
 
-/// A changed `.env` reaches the next task, unless somebody has changed the copy.
+/// A changed `.env` reaches the next task, unless its copy was changed too.
 #[test]
 fn an_unchanged_copy_follows_its_original() {
     let fixture = HomeFixture::new(1);

@@ -1,7 +1,7 @@
 //! Copies files listed in `.worktreeinclude` from the user's checkout.
 //!
 //! Only files that git ignores on both sides are copied, so that no secret can be committed by
-//! accident. Only a copy that nobody changed is replaced, and no link is followed on either side.
+//! accident. Only an unchanged copy is replaced, and no link is followed on either side.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -39,8 +39,8 @@ impl Worktree<'_> {
     /// Copies what the checkout's `.worktreeinclude` lists; `incoming` is a directory on the
     /// worktree's disk that no other process uses.
     ///
-    /// With `refresh`, copies that nobody changed are replaced if their originals have changed. Safe
-    /// to repeat: other files are not changed, and an incomplete copy of a killed process was never
+    /// With `refresh`, unchanged copies are replaced if their originals have changed. Safe to
+    /// repeat: other files are not changed, and an incomplete copy of a killed process was never
     /// moved into place.
     pub fn include(
         &self,

@@ -1,4 +1,4 @@
-//! Remembers what was copied, to recognise copies that nobody changed.
+//! Remembers what was copied, to recognise unchanged copies.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};

@@ -122,7 +122,7 @@ fn each_command_is_answered_and_what_only_the_user_may_do_is_not_done() {
     }
     let answer = ask(&server, "why zzzz");
     assert!(answer.contains("there is no task `zzzz`"), "{answer}");
-    // Nothing of this machine is told.
+    // The answer says nothing about this machine.
     let home = stage.path("").display().to_string();
     for (_, text) in server.sent() {
         assert!(!text.contains(home.trim_end_matches('/')), "{text}");

@@ -271,7 +271,7 @@ esac
     let history = flat(&stage.run_ok(&["task", "history", id.as_str()]));
     let line = format!("child `{two}` was not merged: conflicts in same.txt");
     assert!(history.contains(&line), "{history}");
-    // Whoever merges it later: git is asked.
+    // Both commands ask git whether it was merged later.
     let merge = format!("commit-tree {own}^{{tree}} -p {own} -p {branch} -m joined");
     let merged = read(&stage, &merge);
     assert!(
