@@ -62,6 +62,10 @@ upgrade-agent name version:
 pictures *arguments:
     .ci/pictures {{ arguments }}
 
-# The benchmarks.
+# The main commands against the bare ones, in turns, with the ratios; two minutes.
 bench:
+    cargo bench -p orange --bench table
+
+# All benchmarks.
+benches:
     cargo bench --workspace

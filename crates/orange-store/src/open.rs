@@ -98,14 +98,8 @@ impl Store {
     /// Opens the database at a path; a rebuild uses this before it renames the new database into
     /// place.
     pub(super) fn open_at(path: &Path, home: &Home) -> Result<Store, StoreError> {
-        let created = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(path)
-            .and_then(|file| tighten(path, &file.metadata()?, 0o600));
-        created.map_err(|error| StoreError::file("create the database", path, &error))?;
+        make_private_file(path)
+            .map_err(|error| StoreError::file("create the database", path, &error))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
         trace(&mut connection, home);
@@ -133,6 +127,14 @@ impl Store {
     /// Device and inode of the file that was opened.
     pub(super) fn identity(&self) -> (u64, u64) {
         self.identity
+    }
+
+    /// Whether the connection can serve another question: the database at its path is certainly the
+    /// one that was opened, and its schema is the one that was found then.
+    pub fn is_reusable(&self) -> bool {
+        let is_same = identity(&self.path()).is_ok_and(|now| now == self.identity);
+        let schema = || migrations::schema(&self.connection, migrations::ALL);
+        is_same && matches!(schema(), Ok(Schema::Present))
     }
 
     /// Whether another database has replaced the one that was opened.
@@ -318,6 +320,21 @@ pub(super) fn make_private(directory: &Path) -> Result<(), StoreError> {
         .create(directory)
         .and_then(|()| tighten(directory, &fs::metadata(directory)?, 0o700));
     result.map_err(|error| StoreError::file("create the directory", directory, &error))
+}
+
+/// Creates a file that only its owner can access. An existing file is not opened: closing it would
+/// release the locks that other connections of this process hold on it.
+fn make_private_file(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path)
+            .and_then(|file| tighten(path, &file.metadata()?, 0o600)),
+        found => tighten(path, &found?, 0o600),
+    }
 }
 
 /// Removes the permissions that the mode does not grant, and adds none.

@@ -13,13 +13,16 @@
     reason = "a benchmark starts programs, measures time and prints what it measured"
 )]
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+mod copies;
+mod stage;
+
+use std::process::Command;
+use std::time::Duration;
 
 use rusqlite::Connection;
-use tempfile::TempDir;
+
+use crate::copies::copy_task;
+use crate::stage::{Stage, median, timed};
 
 const SIZES: [usize; 3] = [10, 1_000, 10_000];
 const ROUNDS: usize = 21;
@@ -46,14 +49,14 @@ fn main() {
             "not to be started"
         };
         println!("{kind}, medians of {ROUNDS} rounds in turns:");
-        let homes: Vec<Home> = SIZES.map(|size| Home::of(size, starts_itself)).into();
+        let homes: Vec<Stage> = SIZES.map(|size| home_of(size, starts_itself)).into();
         for (name, words) in COMMANDS {
-            let times = measure(&homes, |home, round| home.task(words, round));
+            let times = measure(&homes, |home, round| task(home, words, round));
             let growth = times[2].as_secs_f64() / times[0].as_secs_f64();
             println!("  {name:<8} {}, {growth:.2} times", times_text(&times));
             is_slow |= growth > ONE_TASK_LIMIT;
         }
-        let times = measure(&homes, |home, round| home.task(&["list"], round));
+        let times = measure(&homes, |home, round| task(home, &["list"], round));
         let longer = times[1].saturating_sub(times[0]);
         println!("  list     {}, {longer:.1?} longer", times_text(&times));
         is_slow |= longer > LIST_LIMIT;
@@ -69,7 +72,7 @@ fn times_text(times: &[Duration]) -> String {
     bodies.join(", ")
 }
 
-fn measure(homes: &[Home], command: impl Fn(&Home, usize) -> Command) -> Vec<Duration> {
+fn measure(homes: &[Stage], command: impl Fn(&Stage, usize) -> Command) -> Vec<Duration> {
     let mut times: Vec<Vec<Duration>> = homes.iter().map(|_| Vec::new()).collect();
     for round in 0..ROUNDS {
         for (home, times) in homes.iter().zip(&mut times) {
@@ -79,108 +82,32 @@ fn measure(homes: &[Home], command: impl Fn(&Home, usize) -> Command) -> Vec<Dur
     times.into_iter().map(median).collect()
 }
 
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times[times.len() / 2]
+/// A home with a given number of tasks, one of which has the only agent that may run.
+fn home_of(size: usize, starts_itself: bool) -> Stage {
+    let stage = Stage::new("[limits]\nagents = 1\n");
+    let summary = "Say in a sentence of an ordinary length what is to be done";
+    timed(&mut task(
+        &stage,
+        &["create", "--no-spawn", "measured", summary],
+        0,
+    ));
+    let path = stage.path("home/orange.db");
+    copy_task(&path, size - 1, starts_itself);
+    let database = Connection::open(path).unwrap();
+    let sql = "UPDATE tasks SET status = 'working',
+                   snapshot = json_set(snapshot, '$.status', 'working') WHERE id = 't00001';
+               UPDATE task_rows SET status = 'working' WHERE task = 't00001';";
+    database.execute_batch(sql).unwrap();
+    stage
 }
 
-fn timed(command: &mut Command) -> Duration {
-    command.stdin(Stdio::null()).stdout(Stdio::piped());
-    let start = Instant::now();
-    let output = command.output().unwrap();
-    let took = start.elapsed();
-    assert!(output.status.success(), "{output:?}");
-    took
-}
-
-/// A home with a given number of tasks.
-struct Home {
-    root: TempDir,
-}
-
-impl Home {
-    /// Creates one task with the real commands, and copies it as often as needed.
-    fn of(size: usize, starts_itself: bool) -> Home {
-        let root = TempDir::new().unwrap();
-        let home = Home { root };
-        for folder in ["home/harnesses", "repo"] {
-            fs::create_dir_all(home.path(folder)).unwrap();
-        }
-        let harness =
-            "name = \"script\"\nbinary = \"/bin/sh\"\n[args]\nfull = [\"{prompt_file}\"]\n";
-        fs::write(home.path("home/harnesses/script.toml"), harness).unwrap();
-        let identity = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
-        for arguments in [
-            &["init", "-q"][..],
-            &["commit", "-q", "--allow-empty", "-m", "x"],
-        ] {
-            let mut git = Command::new("git");
-            git.args(identity).args(arguments);
-            timed(git.current_dir(home.path("repo")));
-        }
-        let limits = "[limits]\nagents = 1\n";
-        fs::write(home.path("home/config.toml"), limits).unwrap();
-        timed(&mut home.orange(["project", "add", "--harness", "script"]));
-        let summary = "Say in a sentence of an ordinary length what is to be done";
-        timed(&mut home.task(&["create", "--no-spawn", "measured", summary], 0));
-        let database = Connection::open(home.path("home/orange.db")).unwrap();
-        database
-            .execute_batch(&copy_tasks_sql(size - 1, starts_itself))
-            .unwrap();
-        home
-    }
-
-    fn path(&self, below: &str) -> PathBuf {
-        self.root.path().join(below)
-    }
-
-    fn task(&self, words: &[&str], round: usize) -> Command {
-        let new = format!("new-{}-{round}", words[0]);
-        let words = words.iter().map(|word| match *word {
-            "BRANCH" => "measured",
-            "NEW" => new.as_str(),
-            word => word,
-        });
-        self.orange(["task"].into_iter().chain(words))
-    }
-
-    fn orange<'a>(&self, words: impl IntoIterator<Item = &'a str>) -> Command {
-        let mut orange = Command::new(env!("CARGO_BIN_EXE_orange"));
-        let path: &Path = self.root.path();
-        orange
-            .args(words)
-            .current_dir(path.join("repo"))
-            .env_clear();
-        orange
-            .env("PATH", std::env::var_os("PATH").unwrap())
-            .env("HOME", path)
-            .env("ORANGE_HOME", path.join("home"));
-        orange
-    }
-}
-
-/// Copies the only task, giving each copy its own id and branch. One of them has the only agent
-/// that may run.
-fn copy_tasks_sql(copies: usize, starts_itself: bool) -> String {
-    let starts = if starts_itself { "true" } else { "false" };
-    let (id, branch) = ("printf('t%05d', n)", "printf('task/t%05d', n)");
-    format!(
-        "PRAGMA synchronous = OFF; BEGIN;
-         CREATE TEMP TABLE numbers AS WITH RECURSIVE n (n) AS
-             (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {copies}) SELECT n FROM n;
-         UPDATE tasks SET snapshot = json_set(snapshot, '$.starts_itself', json('{starts}'));
-         INSERT INTO tasks (id, project, version, status, workflow, workflow_hash, snapshot,
-             directory, sequence) SELECT {id}, project, version, status, workflow, workflow_hash,
-             json_set(snapshot, '$.id', {id}, '$.branch', {branch}), 'tasks/repo/' || {id}, sequence
-             FROM tasks, numbers;
-         INSERT INTO task_rows SELECT {id}, project, status, workflow_hash, {branch},
-             summary || ' ' || n, 0, entered_at, attention, runs FROM task_rows, numbers;
-         INSERT INTO events SELECT {id}, version, sequence, at, event FROM events, numbers;
-         INSERT INTO imports (task, version, by_role, is_request, stray, hash, at)
-             SELECT {id}, version, by_role, is_request, stray, hash, at FROM imports, numbers;
-         UPDATE tasks SET status = 'working', snapshot = json_set(snapshot, '$.status', 'working')
-             WHERE id = 't00001';
-         UPDATE task_rows SET status = 'working' WHERE task = 't00001';
-         COMMIT;"
-    )
+fn task(stage: &Stage, words: &[&str], round: usize) -> Command {
+    let new = format!("new-{}-{round}", words[0]);
+    let words = words.iter().map(|word| match *word {
+        "BRANCH" => "measured",
+        "NEW" => new.as_str(),
+        word => word,
+    });
+    let words: Vec<&str> = ["task"].into_iter().chain(words).collect();
+    stage.orange(&words)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use orange_config::RunResult;
 use orange_engine::names::{ProjectName, RunId, TaskId};
 use orange_engine::role::Role;
-use orange_store::{RunRecord, Store};
+use orange_store::RunRecord;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -33,7 +33,7 @@ pub struct ResultOfRun {
 impl Agents {
     /// The results of all headless runs of a task, in the order of their starts.
     pub fn results(&self, task: &TaskId) -> Result<Vec<ResultOfRun>, DriverError> {
-        let store = Store::open_read_only(&self.context.home)?;
+        let store = self.context.read_store()?;
         let project = store.require(task)?.task.project;
         let runs = store.runs(task)?;
         let results = runs.into_iter().filter_map(|run| {

@@ -87,7 +87,7 @@ impl Callers {
     /// another process's proof, cannot be distinguished from other callers; `docs/security.md`
     /// lists these limits.
     pub fn identify(&self) -> Result<Identity, DriverError> {
-        match Store::open_read_only(&self.context.home) {
+        match self.context.read_store() {
             Ok(store) => self.identify_in(&store),
             // Without a database there is no run that could ask.
             Err(StoreError::Missing { .. }) if !self.context.is_called_by_agent() => {

@@ -5,7 +5,7 @@ use std::path::Path;
 use orange_config::{Project, Projects};
 use orange_effects::git::{Git, GitError};
 use orange_engine::names::ProjectName;
-use orange_store::{Store, StoreError};
+use orange_store::StoreError;
 
 use crate::DriverError;
 use crate::callers::Callers;
@@ -56,7 +56,7 @@ impl Callers {
         {
             return Ok(Some(project.clone()));
         }
-        match Store::open_read_only(&self.context.home) {
+        match self.context.read_store() {
             Ok(store) => {
                 // The caller's identity only serves to find the project here, so an error is
                 // ignored.

@@ -20,7 +20,7 @@ impl Callers {
     /// unfinished task over a finished one.
     pub fn resolve_task(&self, name: Option<&str>) -> Result<TaskId, DriverError> {
         if let Some(name) = name {
-            return match Store::open_read_only(&self.context.home) {
+            return match self.context.read_store() {
                 Ok(store) => self.find_named(&store, name),
                 Err(StoreError::Missing { .. }) => {
                     let task = TaskId::new(name);
@@ -61,7 +61,7 @@ impl Callers {
     /// beginning of an id, else any task that `name` fits.
     pub fn resolve_deleted(&self, name: &str) -> Result<TaskId, DriverError> {
         let id = TaskId::new(name);
-        let store = Store::open_read_only(&self.context.home)?;
+        let store = self.context.read_store()?;
         if store.load(&id)?.is_some() {
             return Ok(id);
         }

@@ -9,6 +9,7 @@ pub(crate) mod notes;
 pub(crate) mod notify;
 mod orange_on_path;
 pub(crate) mod progress;
+pub(crate) mod read_store;
 pub(crate) mod router_pause;
 pub(crate) mod run_location;
 pub(crate) mod script_runs;
@@ -30,6 +31,7 @@ use orange_store::Store;
 
 use crate::DriverError;
 use crate::context::progress::Progress;
+use crate::context::read_store::IdleStore;
 use crate::context::router_pause::RouterPause;
 
 /// How long another process's commit usually takes.
@@ -53,6 +55,7 @@ pub struct Context {
     pub(crate) wait: Duration,
     pub(crate) progress: Progress,
     pub(crate) router_pause: RouterPause,
+    pub(crate) idle_store: IdleStore,
 }
 
 /// Limits on retries and waiting.
@@ -123,6 +126,7 @@ impl Context {
             wait,
             progress: Progress::default(),
             router_pause: RouterPause::default(),
+            idle_store: IdleStore::default(),
         })
     }
 

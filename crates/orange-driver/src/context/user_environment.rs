@@ -12,7 +12,7 @@ use orange_config::{Environment, ORANGE_HOME};
 use orange_effects::private_file;
 use orange_effects::run::RawText;
 use orange_engine::names::HarnessName;
-use orange_store::{Store, StoreError};
+use orange_store::StoreError;
 
 use crate::DriverError;
 use crate::context::Context;
@@ -53,7 +53,7 @@ impl Context {
         &self,
         extra: &[&HarnessName],
     ) -> Result<BTreeMap<OsString, OsString>, DriverError> {
-        let mut in_use = match Store::open_read_only(&self.home) {
+        let mut in_use = match self.read_store() {
             Ok(store) => store.harnesses_in_use()?,
             Err(StoreError::Missing { .. }) => BTreeSet::new(),
             Err(error) => return Err(error.into()),

@@ -8,7 +8,7 @@ use orange_config::reason;
 use orange_effects::command::{CommandError, Invocation};
 use orange_effects::private_file;
 use orange_engine::names::TaskId;
-use orange_store::{ImportResult, Store, TaskDirectory};
+use orange_store::{ImportResult, TaskDirectory};
 
 use crate::DriverError;
 use crate::request::Requests;
@@ -19,7 +19,7 @@ const DEFAULT_EDITOR: &str = "vi";
 impl Requests {
     /// The current text of TASK.md; `None` when it cannot be read.
     pub fn task_text(&self, task: &TaskId) -> Result<Option<String>, DriverError> {
-        let store = Store::open_read_only(&self.context.home)?;
+        let store = self.context.read_store()?;
         store.require(task)?;
         Ok(match orange_store::peek(&store, task)? {
             ImportResult::Read(imported) => Some(imported.document.text().to_owned()),
@@ -29,7 +29,7 @@ impl Requests {
 
     /// Opens a task's TASK.md in the user's editor, in this terminal.
     pub fn edit_task(&self, task: &TaskId) -> Result<(), DriverError> {
-        let store = Store::open_read_only(&self.context.home)?;
+        let store = self.context.read_store()?;
         let project = store.require(task)?.task.project;
         let directory = TaskDirectory::new(&self.context.home, &project, task)?;
         let path = directory.path().join("TASK.md");

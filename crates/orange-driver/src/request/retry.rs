@@ -6,7 +6,7 @@ use orange_engine::language::workflow::{Edge, Trigger};
 use orange_engine::names::{Status, TaskId};
 use orange_engine::refusal::Blocker;
 use orange_engine::{Refusal, Task, Workflow};
-use orange_store::{Store, TaskFilter};
+use orange_store::TaskFilter;
 
 use super::answer::Answer;
 use super::wait::WaitPolicy;
@@ -52,7 +52,7 @@ impl Requests {
     /// failure with one task does not stop the others.
     pub fn unblock_all(&self, waiting: WaitPolicy) -> Result<Vec<UnblockResult>, DriverError> {
         self.callers.require_user("unblock every task")?;
-        let store = Store::open_read_only(&self.context.home)?;
+        let store = self.context.read_store()?;
         let mut found = Vec::new();
         for summary in store.list(&TaskFilter::default())?.tasks {
             let stored = store.require(&summary.task.id)?;

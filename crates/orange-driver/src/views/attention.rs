@@ -46,7 +46,7 @@ impl Views {
     ///
     /// Includes parked harnesses in either case, because they matter to every project.
     pub fn attention(&self, project: Option<&ProjectName>) -> Result<Attention, DriverError> {
-        let store = match Store::open_read_only(&self.context.home) {
+        let store = match self.context.read_store() {
             // Without a database nothing needs the user.
             Err(StoreError::Missing { .. }) => return Ok(Attention::default()),
             opened => opened?,

@@ -6,7 +6,7 @@ use orange_config::clock::{self, Deadline};
 use orange_engine::Task;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{Status, TaskId};
-use orange_store::{Store, StoredTask};
+use orange_store::StoredTask;
 
 use crate::DriverError;
 use crate::steps::pinned_workflow;
@@ -47,7 +47,7 @@ impl Views {
         let deadline = bound.map(Deadline::after);
         let mut last_sequence = None;
         loop {
-            let stored = Store::open_read_only(&self.context.home)?.require(task)?;
+            let stored = self.context.read_store()?.require(task)?;
             // The workflow is parsed again only when something has happened.
             if last_sequence != Some(stored.sequence) {
                 last_sequence = Some(stored.sequence);

@@ -3,7 +3,7 @@
 use orange_engine::Task;
 use orange_engine::language::workflow::{Kind, Trigger};
 use orange_engine::names::{GroupName, TaskId};
-use orange_store::{RowFilter, Store};
+use orange_store::RowFilter;
 
 use crate::DriverError;
 use crate::context::ids;
@@ -27,7 +27,7 @@ pub fn new_group_name() -> Result<GroupName, DriverError> {
 impl Views {
     /// The task and all others of its group; only the task if it belongs to none.
     pub fn group_of(&self, id: &TaskId) -> Result<Vec<GroupMember>, DriverError> {
-        let store = Store::open_read_only(&self.context.home)?;
+        let store = self.context.read_store()?;
         let task = store.require(id)?.task;
         let filter = RowFilter {
             project: Some(task.project.clone()),

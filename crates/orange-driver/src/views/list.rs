@@ -71,7 +71,7 @@ pub enum AgentState {
 impl Views {
     /// The requested tasks, with one check of all agents; writes nothing.
     pub fn list(&self, filter: &ListFilter) -> Result<Overview, DriverError> {
-        let store = match Store::open_read_only(&self.context.home) {
+        let store = match self.context.read_store() {
             // A home without a database has no tasks, which is not an error.
             Err(StoreError::Missing { .. }) => return Ok(Overview::default()),
             store => store?,
@@ -115,7 +115,7 @@ impl Views {
 
     /// The deleted tasks, of this project if one is given.
     pub fn deleted(&self, project: Option<&ProjectName>) -> Result<Overview, DriverError> {
-        let store = match Store::open_read_only(&self.context.home) {
+        let store = match self.context.read_store() {
             Err(StoreError::Missing { .. }) => return Ok(Overview::default()),
             store => store?,
         };
@@ -130,7 +130,7 @@ impl Views {
 
     /// The statuses of every workflow that a task is pinned to or could be created with.
     pub fn statuses(&self) -> Result<Vec<Status>, DriverError> {
-        let mut texts = match Store::open_read_only(&self.context.home) {
+        let mut texts = match self.context.read_store() {
             Err(StoreError::Missing { .. }) => Vec::new(),
             store => store?.workflow_texts()?,
         };
@@ -149,7 +149,8 @@ impl Views {
 
     /// The state of the agents that are recorded as alive in these tasks, from one tmux listing.
     pub fn agents(&self, tasks: &[TaskRow]) -> Result<BTreeMap<TaskId, AgentState>, DriverError> {
-        Ok(self.agents_in(&Store::open_read_only(&self.context.home)?, tasks))
+        let store = self.context.read_store()?;
+        Ok(self.agents_in(&store, tasks))
     }
 
     fn agents_in(&self, store: &Store, tasks: &[TaskRow]) -> BTreeMap<TaskId, AgentState> {

@@ -14,7 +14,7 @@ use orange_engine::role::Role;
 use orange_engine::schedule::{SchedulePlace, ScheduledTask, Wait};
 use orange_engine::why::{Explanation, explain};
 use orange_store::{
-    ImportResult, InboxEntry, Pending, RunRecord, Store, StoreError, StoredTask, WorkspaceRecord,
+    ImportResult, InboxEntry, Pending, RunRecord, StoreError, StoredTask, WorkspaceRecord,
 };
 
 use crate::DriverError;
@@ -116,12 +116,12 @@ pub struct Outlook {
 
 impl Views {
     pub fn status(&self, task: &TaskId) -> Result<Status, DriverError> {
-        let store = Store::open_read_only(&self.context.home)?;
+        let store = self.context.read_store()?;
         Ok(store.require(task)?.task.status)
     }
 
     pub fn show(&self, task: &TaskId) -> Result<TaskDetails, DriverError> {
-        let store = Store::open_read_only(&self.context.home)?;
+        let store = self.context.read_store()?;
         let mut stored = store.require(task)?;
         // A repository that cannot be read must not prevent showing a task.
         let _unread = self.workspaces.refresh_child_merges(&mut stored.task);
@@ -157,7 +157,7 @@ impl Views {
 
     /// The events of a task after a version, in order.
     pub fn history(&self, task: &TaskId, after: u64) -> Result<Vec<Event>, DriverError> {
-        let store = Store::open_read_only(&self.context.home)?;
+        let store = self.context.read_store()?;
         store.require(task)?;
         let events = store.events(task, after)?;
         Ok(events.into_iter().map(|recorded| recorded.event).collect())
@@ -169,14 +169,14 @@ impl Views {
 
     /// The workflow that a task is pinned to.
     pub fn workflow_of(&self, task: &TaskId) -> Result<Workflow, DriverError> {
-        let store = Store::open_read_only(&self.context.home)?;
+        let store = self.context.read_store()?;
         pinned_workflow(&store.require(task)?)
     }
 
     /// What every step from here would still need, as far as it can be known without changing
     /// anything.
     pub fn outlook(&self, task: &TaskId) -> Result<Outlook, DriverError> {
-        let store = Store::open_read_only(&self.context.home)?;
+        let store = self.context.read_store()?;
         let stored = store.require(task)?;
         let workflow = pinned_workflow(&stored)?;
         let mut unknown = Vec::new();
@@ -229,7 +229,7 @@ impl Views {
 
     /// What was last seen of every pull request, by task.
     pub fn pull_requests(&self) -> Result<BTreeMap<TaskId, PullRequestSnapshot>, DriverError> {
-        let store = match Store::open_read_only(&self.context.home) {
+        let store = match self.context.read_store() {
             Err(StoreError::Missing { .. }) => return Ok(BTreeMap::new()),
             store => store?,
         };
@@ -245,7 +245,7 @@ impl Views {
 
     /// The messages of a task, including read ones.
     pub fn inbox(&self, task: &TaskId) -> Result<Vec<InboxEntry>, DriverError> {
-        let store = Store::open_read_only(&self.context.home)?;
+        let store = self.context.read_store()?;
         store.require(task)?;
         Ok(store.inbox(task)?)
     }

@@ -3,7 +3,6 @@
 use orange_engine::event::Fact;
 use orange_engine::language::gates::GateKind;
 use orange_engine::names::{CommitId, TaskId};
-use orange_store::Store;
 
 use crate::DriverError;
 use crate::steps::pinned_workflow;
@@ -18,7 +17,7 @@ impl Views {
         task: &TaskId,
         head: Option<&CommitId>,
     ) -> Result<TestResult, DriverError> {
-        let store = Store::open_read_only(&self.context.home)?;
+        let store = self.context.read_store()?;
         let workflow = pinned_workflow(&store.require(task)?)?;
         let commands = workflow.gates.values().filter_map(|gate| match &gate.kind {
             GateKind::Command(gate) => Some(gate.evidence()),

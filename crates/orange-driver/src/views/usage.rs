@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use orange_engine::names::TaskId;
 use orange_engine::usage::Usage;
-use orange_store::{Store, TaskRow};
+use orange_store::TaskRow;
 
 use crate::DriverError;
 use crate::views::Views;
@@ -12,7 +12,7 @@ use crate::views::Views;
 impl Views {
     /// What the agents of a task used.
     pub fn usage_of(&self, task: &TaskId) -> Result<Usage, DriverError> {
-        let store = Store::open_read_only(&self.context.home)?;
+        let store = self.context.read_store()?;
         let project = store.require(task)?.task.project;
         let harnesses = self.context.harnesses().ok();
         let runs = store.runs(task)?;
@@ -29,7 +29,7 @@ impl Views {
         if tasks.peek().is_none() {
             return Ok(BTreeMap::new());
         }
-        let store = Store::open_read_only(&self.context.home)?;
+        let store = self.context.read_store()?;
         let harnesses = self.context.harnesses().ok();
         let mut usages = BTreeMap::new();
         for row in tasks {

@@ -14,7 +14,7 @@ use crate::workspaces::repository::{branch_error, ready_workspace};
 impl Workspaces {
     /// How much a task has changed, including uncommitted work.
     pub fn diff_size(&self, task: &TaskId) -> Result<DiffSize, DriverError> {
-        let store = Store::open_read_only(&self.context.home)?;
+        let store = self.context.read_store()?;
         let task = store.require(task)?.task;
         let (project, git) = self.repository_of(&task)?;
         let workspace = ready_workspace(&store, &task)?;
@@ -50,7 +50,7 @@ impl Workspaces {
     /// The diff between a task's branch and its starting point, and the uncommitted work in its
     /// worktree.
     pub fn diff(&self, task: &TaskId, stat: bool, colour: bool) -> Result<BranchDiff, DriverError> {
-        let store = Store::open_read_only(&self.context.home)?;
+        let store = self.context.read_store()?;
         let task = store.require(task)?.task;
         let (project, git) = self.repository_of(&task)?;
         let workspace = ready_workspace(&store, &task)?;

@@ -94,7 +94,7 @@ impl Workspaces {
 
     /// The commit of a task's repository that a text names; `HEAD` is the task's branch.
     pub fn commit_named(&self, task: &TaskId, text: &str) -> Result<CommitId, DriverError> {
-        let store = Store::open_read_only(&self.context.home)?;
+        let store = self.context.read_store()?;
         let task = store.require(task)?.task;
         let (_, git) = self.repository_of(&task)?;
         let rest = text.strip_prefix("HEAD").or(text.strip_prefix('@'));

@@ -9,7 +9,7 @@ use orange_effects::git::{
 };
 use orange_engine::names::{BranchName, CommitId, ProjectName, TaskId};
 use orange_engine::time::Timestamp;
-use orange_store::{Store, StoreError, WorkspaceState};
+use orange_store::{StoreError, WorkspaceState};
 use serde::Serialize;
 
 use super::list::is_unchanged;
@@ -194,7 +194,7 @@ impl Workspaces {
         task: &TaskId,
         project: Option<&ProjectName>,
     ) -> Result<(Project, Option<Branches>), DriverError> {
-        let known = match Store::open_read_only(&self.context.home) {
+        let known = match self.context.read_store() {
             Ok(store) => match store.require(task) {
                 Ok(stored) => Some(stored.task),
                 // The repository may still have rescues of a task that the store has lost.

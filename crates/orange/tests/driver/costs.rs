@@ -141,9 +141,9 @@ fn creating_and_updating_a_task_cost_no_more_than_before() {
     let update = ["task", "update", "sided", "--status", "right"];
     let updated = measure(&stage, &update);
     require_none([
-        excess("create with a branch", created, cost(1, 0, 7, 57)),
-        excess("create", created_by_name, cost(1, 0, 7, 57)),
-        excess("update", updated, cost(1, 0, 8, 86)),
+        excess("create with a branch", created, cost(1, 0, 7, 54)),
+        excess("create", created_by_name, cost(1, 0, 7, 54)),
+        excess("update", updated, cost(1, 0, 8, 85)),
     ]);
 }
 
@@ -188,11 +188,11 @@ fn reading_costs_the_same_with_many_tasks() {
         let tasks = copies + 1;
         let what = |command: &str| format!("{command} with {tasks} tasks");
         let list = measure(&stage, &["task", "list"]);
-        excesses.push(excess(&what("list"), list, cost(1, 0, 0, 17)));
+        excesses.push(excess(&what("list"), list, cost(1, 0, 0, 14)));
         let show = measure(&stage, &["task", "show", "one"]);
-        excesses.push(excess(&what("show"), show, cost(1, 0, 0, 58)));
+        excesses.push(excess(&what("show"), show, cost(1, 0, 0, 43)));
         let why = measure(&stage, &["task", "why", "one"]);
-        excesses.push(excess(&what("why"), why, cost(1, 0, 0, 56)));
+        excesses.push(excess(&what("why"), why, cost(1, 0, 0, 44)));
     }
     require_none(excesses);
 }
