@@ -1,6 +1,6 @@
 //! Parallel work: merges queue up, are verified, and sent back.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -118,8 +118,14 @@ fn check_every_state_of_main(stage: &Stage) {
 fn merge_everything(stage: &Stage, ids: &[TaskId]) -> (usize, usize) {
     let (mut conflicts, mut failures) = (0, 0);
     let deadline = Deadline::after(Duration::from_secs(60 + 30 * ids.len() as u64));
+    let mut answers = BTreeMap::new();
     while let Some(left) = ids.iter().find(|id| !is_done(stage, id)) {
-        assert!(!deadline.has_passed(), "{}", stage.diagnostics(left));
+        assert!(
+            !deadline.has_passed(),
+            "{}\nthe last answers: {answers:#?}\n{} is left",
+            stage.diagnostics(left),
+            stage.task(left).status
+        );
         for id in ids {
             let task = stage.task(id);
             let is_reviewed = task.status.as_str() == "reviewing";
@@ -132,15 +138,23 @@ fn merge_everything(stage: &Stage, ids: &[TaskId]) -> (usize, usize) {
                     failures += 1;
                 }
                 let send = ["task", "request-changes", id, "--merge-failure"];
-                stage.call(&[&send[..], &["--wait", "0"]].concat());
+                let answer = stage.call(&[&send[..], &["--wait", "0"]].concat());
+                answers.insert(task.id, answer);
             } else if task.pending.is_empty() {
-                if is_reviewed {
-                    stage.call(&["task", "merge", id, "--wait", "0"]);
-                }
+                // A start that failed leaves the task in the queue, where a supervisor would find it.
+                let verb = match task.status.as_str() {
+                    "reviewing" => "merge",
+                    "pending" => "spawn",
+                    _ => continue,
+                };
+                let answer = stage.call(&["task", verb, id, "--wait", "0"]);
+                answers.insert(task.id, answer);
             } else {
                 // The process that performs it may have been killed; any command starts another.
                 let summary = format!("{}.", task.summary);
-                stage.call(&["task", "update", id, "--summary", &summary, "--wait", "0"]);
+                let update = ["task", "update", id, "--summary", &summary];
+                let answer = stage.call(&[&update[..], &["--wait", "0"]].concat());
+                answers.insert(task.id, answer);
             }
         }
         thread::sleep(Duration::from_millis(100));
