@@ -34,6 +34,8 @@ impl Performer {
                 self.notice(store, &task, notice)?;
                 let late = self.workspaces.late_commits(store, &task);
                 self.notice(store, &task, late.map_err(Failure::temporary)?)?;
+                let unmerged = self.unmerged_children(store, &task);
+                self.notice(store, &task, unmerged.map_err(Failure::temporary)?)?;
                 self.workspaces.release(store, &task, workspace)
             }
             Effect::Spawn(spawn) => self.spawn(store, &task, spawn),

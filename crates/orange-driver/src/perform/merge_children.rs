@@ -26,6 +26,7 @@ use crate::due::planned_at;
 use crate::failure::Failure;
 use crate::perform::Performer;
 use crate::perform::merge::is_cancelled;
+use crate::steps::pinned_workflow;
 
 /// How often a merge checks whether the agents of a child have ended.
 const AGENTS_POLL_INTERVAL: Duration = Duration::from_millis(250);
@@ -69,6 +70,36 @@ impl Performer {
             reach("a child is merged");
         }
         Ok(EffectOutcome::ChildrenMerged(merges))
+    }
+
+    /// A notice for each child whose work is missing in the branch of a finished task. Its agents
+    /// have been ended, so none of them will merge it.
+    pub(crate) fn unmerged_children(
+        &self,
+        store: &Store,
+        task: &Task,
+    ) -> Result<Vec<String>, DriverError> {
+        let workflow = pinned_workflow(&store.require(&task.id)?)?;
+        let has_finished = workflow.is_terminal(&task.status);
+        if !has_finished || workflow.is_cancelled(&task.status) {
+            return Ok(Vec::new());
+        }
+        let mut task = task.clone();
+        self.workspaces.refresh_child_merges(&mut task)?;
+        let own = &task.branch;
+        let notices = task.child_merges.iter().filter_map(|(child, merge)| {
+            let branch = match merge {
+                ChildMerge::Merged => return None,
+                ChildMerge::Conflicts { branch, .. } | ChildMerge::Prevented { branch, .. } => {
+                    branch
+                }
+            };
+            Some(format!(
+                "`{own}` lacks the work of child task `{child}`, which is on `{branch}`: add it \
+                 with `git merge {branch}`"
+            ))
+        });
+        Ok(notices.collect())
     }
 
     /// Puts the merge off while an agent of the child may still commit.

@@ -6,6 +6,7 @@ pub(crate) mod budget;
 pub(crate) mod follow;
 pub(crate) mod group;
 pub(crate) mod inbox;
+mod jobs;
 pub(crate) mod list;
 mod missing_worktrees;
 mod notes;

@@ -112,6 +112,8 @@ pub struct Outlook {
     pub unknown: Vec<String>,
     /// Whether the task was cancelled, so that it can be reopened.
     pub is_cancelled: bool,
+    /// Whether the task is finished and merging its branch is left to the user.
+    pub leaves_merging_to_user: bool,
 }
 
 impl Views {
@@ -219,11 +221,12 @@ impl Views {
             }
             ways = next_steps(&workflow, &stored.task, &context);
         }
-        let is_cancelled = workflow.is_cancelled(&stored.task.status);
+        let status = &stored.task.status;
         Ok(Outlook {
             ways,
             unknown,
-            is_cancelled,
+            is_cancelled: workflow.is_cancelled(status),
+            leaves_merging_to_user: workflow.leaves_merging_to_user(status),
         })
     }
 

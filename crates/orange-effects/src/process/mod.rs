@@ -36,7 +36,8 @@ pub use closed_output::is_output_closed;
 pub use kill::{EndedProcesses, KillTimeouts, end_run_processes, end_with_variable, terminate};
 pub use open_files::{original_open_file_limit, raise_open_file_limit, set_open_file_limit};
 pub use table::{
-    marked_runs, processes_in, processes_of_run, processes_with_variable, run_members,
+    marked_runs, own_processes_in, processes_in, processes_of_run, processes_with_variable,
+    run_members,
 };
 
 use std::os::unix::process::ExitStatusExt as _;

@@ -124,12 +124,26 @@ pub fn run_members(
 /// Every process whose name starts with `name` and whose working directory is `folder` or below it.
 /// If we may not read the working directory of a process, it counts too, because it might be there.
 pub fn processes_in(folder: &Path, name: &str) -> Result<Vec<ProcessIdentity>, ProcessError> {
+    named_processes(folder, name, true)
+}
+
+/// Like [`processes_in`], without processes whose working directory we may not read: those belong to
+/// other users.
+pub fn own_processes_in(folder: &Path, name: &str) -> Result<Vec<ProcessIdentity>, ProcessError> {
+    named_processes(folder, name, false)
+}
+
+fn named_processes(
+    folder: &Path,
+    name: &str,
+    includes_unreadable: bool,
+) -> Result<Vec<ProcessIdentity>, ProcessError> {
     let table = system::table()?;
     let is_match = |stat: &&Stat| {
         let (process_name, directory) = system::name_and_directory(stat.pid);
         let is_in_folder = match directory {
             Ok(directory) => directory.starts_with(folder),
-            Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+            Err(error) => includes_unreadable && error.kind() == io::ErrorKind::PermissionDenied,
         };
         process_name.starts_with(name.as_bytes()) && is_in_folder
     };

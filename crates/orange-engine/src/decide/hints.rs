@@ -76,6 +76,19 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
         Blocker::Terminal {
             is_cancelled: true, ..
         } => format!("continue it with `orange task reopen {task}`"),
+        Blocker::Terminal {
+            branch: Some(branch),
+            ..
+        } if matches!(
+            refusal.attempt,
+            Attempt::Verb {
+                verb: Verb::Merge,
+                ..
+            }
+        ) =>
+        {
+            format!("its workflow leaves that to you: run `git merge {branch}` in your checkout")
+        }
         Blocker::Terminal { .. }
         | Blocker::NotCancelled {
             has_ended: true, ..
@@ -444,7 +457,7 @@ fn uncommitted_hint(failure: &GateFailure, same_command: &str, task: &TaskId) ->
         }
         _ => format!(
             "commit them with `git add` and `git commit`, undo unwanted changes with `git restore \
-             FILE`, and list unwanted new files in .gitignore; then run `{same_command}`"
+             FILE`, and delete unwanted new files or list them in .gitignore; then run `{same_command}`"
         ),
     }
 }

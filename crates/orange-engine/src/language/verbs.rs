@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::hooks::Action;
 use super::workflow::{Kind, Target, Workflow};
 use crate::names::Status;
 
@@ -85,6 +86,18 @@ impl Workflow {
             targets.any(|target| *target == Target::Status(status.clone()))
         };
         self.is_terminal(status) && leads_here(Verb::Cancel) && !leads_here(Verb::Merge)
+    }
+
+    /// Whether a task in this status has finished with its branch unmerged, because merging it is
+    /// left to the user.
+    pub fn leaves_merging_to_user(&self, status: &Status) -> bool {
+        let merges = self
+            .verbs
+            .get(&Verb::Merge)
+            .is_some_and(|it| !it.is_empty());
+        let mut hooks = self.every_hook();
+        let has_worktree = hooks.any(|it| matches!(it.action, Action::AcquireWorkspace { .. }));
+        self.is_terminal(status) && !self.is_cancelled(status) && !merges && has_worktree
     }
 
     /// Whether a verb can be used in a status.

@@ -124,6 +124,9 @@ pub enum Blocker {
         status: Status,
         /// Whether it was cancelled, and can be reopened.
         is_cancelled: bool,
+        /// The branch, if merging it is left to the user.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        branch: Option<BranchName>,
     },
     /// The task is already in this status, and another role requested that.
     SameStatus {

@@ -130,6 +130,7 @@ impl fmt::Display for Blocker {
             Blocker::Terminal {
                 status,
                 is_cancelled,
+                ..
             } => fmt_ended(formatter, status, *is_cancelled),
             Blocker::SameStatus { status } => write!(formatter, "it is already in `{status}`"),
             Blocker::NoTransition { .. } => {

@@ -185,8 +185,22 @@ fn failures_in_a_row_pause_a_job_until_it_is_enabled() {
         all[0].detail.as_deref().unwrap().contains("`nothing`"),
         "{all:?}"
     );
+    let needs = || {
+        let (_, answer) = stage.json(&["attention", "--json"]);
+        let mut items = answer["items"].as_array().unwrap().clone();
+        items.retain(|it| it["kind"] == "job");
+        items
+    };
+    let paused = needs();
+    assert_eq!(paused.len(), 1, "{paused:?}");
+    assert_eq!(
+        paused[0]["text"],
+        "job `one` is paused: its last 3 runs failed"
+    );
+    assert_eq!(paused[0]["command"], "orange job enable one");
     stage.run_ok(&["job", "enable", "one"]);
     assert_eq!(state(), "enabled");
+    assert!(needs().is_empty());
     assert_eq!(runs(&stage).len(), 3, "nothing is made up for");
 }
 

@@ -39,6 +39,11 @@ impl RequestDecision<'_> {
         has_ended.then(|| Blocker::Terminal {
             status: status.clone(),
             is_cancelled: self.steps.workflow.is_cancelled(status),
+            branch: self
+                .steps
+                .workflow
+                .leaves_merging_to_user(status)
+                .then(|| self.steps.task.branch.clone()),
         })
     }
 

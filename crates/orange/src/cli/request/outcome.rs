@@ -6,6 +6,7 @@ use orange_engine::effect::Effect;
 use orange_engine::event::Fact;
 use orange_engine::evidence::Evidence;
 use orange_engine::role::Role;
+use orange_engine::task::PendingState;
 
 use crate::cli::hint_paragraph;
 use crate::output::{Paragraph, Style, Text};
@@ -55,10 +56,22 @@ impl Outcome {
             text.push_str(&amendment_text(&event.fact));
         }
         if matches!(self, Outcome::InFlight) {
-            text.push_str(", effects are in progress");
+            text.push_str(if is_merging(&report.task) {
+                ", the merge continues in the background"
+            } else {
+                ", effects are in progress"
+            });
         }
         text
     }
+}
+
+/// Whether a merge is pending, which may take as long as the command that verifies it.
+pub fn is_merging(task: &Task) -> bool {
+    let mut pending = task.pending.iter();
+    pending.any(|it| {
+        matches!(it.planned.effect, Effect::Merge(_)) && it.state == PendingState::Waiting
+    })
 }
 
 /// Says which agents were stopped or restarted; `None` if there are none.

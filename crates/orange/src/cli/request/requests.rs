@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::interruption::WaitSubject;
-use super::outcome::{Outcome, stale_files_warning, unsent_message_warning};
+use super::outcome::{Outcome, is_merging, stale_files_warning, unsent_message_warning};
 use super::progress::{WaitMode, run_with_progress};
 use crate::cli::answer::words::{WaitBody, parse_seconds, wait_bodies};
 use crate::cli::{Error, Exit, Shape, hint_paragraph, push_error};
@@ -364,6 +364,9 @@ fn hint_text(task: &Task, exit: Exit, width: Option<usize>) -> Text {
     let mut text = Text::new();
     let show = format!("`orange task show {}`", task.id);
     let hint = match exit {
+        Exit::Busy if is_merging(task) => {
+            format!("{show} shows how far it is; next time, `--wait SECONDS` waits longer")
+        }
         Exit::Busy => format!("still in progress; {show} shows how far it is"),
         Exit::ExternalFailed => format!("{show} shows where the task is now, and why"),
         _ => return text,

@@ -249,6 +249,13 @@ fn text(
             task.id
         );
         line(Style::Plain, &sentence);
+    } else if outlook.leaves_merging_to_user {
+        let branch = &task.branch;
+        let sentence = format!(
+            "it is finished; its workflow leaves merging to you: `git merge {branch}` in your \
+             checkout"
+        );
+        line(Style::Plain, &sentence);
     } else if outlook.ways.is_empty() {
         line(Style::Plain, "it is finished; there is no next step");
     } else {

@@ -271,6 +271,18 @@ esac
     let history = flat(&stage.run_ok(&["task", "history", id.as_str()]));
     let line = format!("child `{two}` was not merged: conflicts in same.txt");
     assert!(history.contains(&line), "{history}");
+    stage.wait_until_idle(&id);
+    let needs = flat(&stage.run_ok(&["attention"]));
+    let lacks = format!("`{own}` lacks the work of child task `{two}`, which is on `{branch}`");
+    assert!(needs.contains(&lacks), "{needs}");
+    assert!(!needs.contains(one.as_str()), "{needs}");
+    // The workflow merges nothing, and both commands say who does.
+    let (code, refused) = stage.call(&["task", "merge", id.as_str()]);
+    assert_eq!(code, 3, "{refused}");
+    let why = stage.run_ok(&["task", "why", id.as_str()]);
+    for said in [flat(&refused), flat(&why)] {
+        assert!(said.contains(&format!("`git merge {own}`")), "{said}");
+    }
     // Both commands ask git whether it was merged later.
     let merge = format!("commit-tree {own}^{{tree}} -p {own} -p {branch} -m joined");
     let merged = read(&stage, &merge);

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -23,6 +25,7 @@ use crate::support::{Stage, wait_for};
 const WORKER: &str = r#"
 if [ -e "items/$ORANGE_TASK_ID" ]; then
     cat "$prompt_file" >> "$SCRIPTS/prompts"
+    git merge-base --is-ancestor main HEAD && cat "$prompt_file" >> "$SCRIPTS/needless"
     git merge -q main >/dev/null 2>&1
 else
     echo x > "items/$ORANGE_TASK_ID"
@@ -126,6 +129,9 @@ fn merge_everything(stage: &Stage, ids: &[TaskId]) -> (usize, usize) {
             stage.diagnostics(left),
             stage.task(left).status
         );
+        // An agent whose branch contains the default branch cannot have caused a failure.
+        let needless = fs::read_to_string(stage.path("scripts/needless"));
+        assert!(needless.is_err(), "sent back for nothing: {needless:?}");
         for id in ids {
             let task = stage.task(id);
             let is_reviewed = task.status.as_str() == "reviewing";
@@ -289,6 +295,10 @@ fn a_cancel_ends_a_verification() {
     let main = stage.git_output("repo", "rev-parse main");
     let (code, output) = stage.call(&["task", "merge", id.as_str(), "--wait", "0"]);
     assert_eq!(code, 5, "{output}");
+    assert!(
+        output.contains("the merge continues in the background"),
+        "{output}"
+    );
     wait_for("the command", || begun.exists());
     stage.run_ok(&["task", "cancel", id.as_str(), "--yes"]);
     stage.wait_for_status(id, "cancelled");
@@ -320,6 +330,36 @@ fn a_verification_meets_no_leftovers_of_another() {
     stage.configure("merge_verify", &json!(check));
     stage.run_ok(&["task", "merge", ids[1].as_str()]);
     assert!(is_done(&stage, &ids[1]));
+}
+
+#[test]
+fn a_verification_waits_for_a_git_that_outlived_its_caller() {
+    let (stage, ids) = reviewed_tasks(2);
+    stage.run_ok(&["task", "merge", ids[0].as_str()]);
+    let worktree = stage.home().verification().join("app");
+    let directory = stage.git_in(&worktree, "rev-parse --git-dir").stdout;
+    let directory = String::from_utf8(directory).unwrap();
+    let lock = Path::new(directory.trim()).join("index.lock");
+    // As `git reset` does while it writes files.
+    fs::write(&lock, "").unwrap();
+    let mut git = std::process::Command::new("git");
+    let git = git.args(["cat-file", "--batch"]).current_dir(&worktree);
+    let git = git.stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut git = git.spawn().unwrap();
+    let begun = stage.path("begun");
+    let command = format!("touch {}", begun.display());
+    stage.configure("merge_verify", &json!(command));
+    stage.configure("merge_strategy", &json!("squash"));
+    let head = leave_only_the_item(&stage, &ids[1]);
+    let merge = ["task", "merge", ids[1].as_str(), "--head", &head];
+    let (code, output) = stage.call(&[&merge[..], &["--wait", "2"]].concat());
+    assert_eq!(code, 5, "{output}");
+    assert!(lock.exists() && !begun.exists(), "{output}");
+    // Without its input, it ends by itself.
+    drop(git.stdin.take());
+    git.wait().unwrap();
+    wait_for("the merge", || is_done(&stage, &ids[1]));
+    assert!(begun.exists() && !lock.exists());
 }
 
 #[test]
