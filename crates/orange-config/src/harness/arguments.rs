@@ -35,8 +35,6 @@ pub struct Values<'a> {
     pub session_id: Option<&'a str>,
     /// The conversation that the agent resumes.
     pub resumed_id: Option<&'a str>,
-    /// Instructions that come before everything else.
-    pub system_prompt: Option<&'a str>,
 }
 
 /// An item of an argument array in a definition: a text, or a group of texts.
@@ -72,10 +70,9 @@ enum Placeholder {
     Effort,
     SessionId,
     ResumedId,
-    SystemPrompt,
 }
 
-const PLACEHOLDERS: [Placeholder; 8] = [
+const PLACEHOLDERS: [Placeholder; 7] = [
     Placeholder::Prompt,
     Placeholder::PromptFile,
     Placeholder::RunFolder,
@@ -83,7 +80,6 @@ const PLACEHOLDERS: [Placeholder; 8] = [
     Placeholder::Effort,
     Placeholder::SessionId,
     Placeholder::ResumedId,
-    Placeholder::SystemPrompt,
 ];
 
 impl Placeholder {
@@ -96,7 +92,6 @@ impl Placeholder {
             Placeholder::Effort => "effort",
             Placeholder::SessionId => "session_id",
             Placeholder::ResumedId => "resumed_id",
-            Placeholder::SystemPrompt => "system_prompt",
         }
     }
 
@@ -276,7 +271,6 @@ impl Values<'_> {
             Placeholder::Effort => self.effort.map(OsStr::new),
             Placeholder::SessionId => self.session_id.map(OsStr::new),
             Placeholder::ResumedId => self.resumed_id.map(OsStr::new),
-            Placeholder::SystemPrompt => self.system_prompt.map(OsStr::new),
         }
     }
 }

@@ -77,7 +77,6 @@ impl Admin {
                 effort: None,
                 session_id: None,
                 resumed_id: None,
-                system_prompt: None,
             },
         )?;
         let program = harness.locate(self.context.environment.variable("PATH"))?;

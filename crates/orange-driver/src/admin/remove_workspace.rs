@@ -1,12 +1,12 @@
 //! Removes workspaces that no task has.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use orange_config::Project;
 use orange_config::clock;
 use orange_effects::git::{Git, RemoveRequest, RemoveResult, Slot};
 use orange_engine::names::WorkspaceName;
-use orange_store::{Store, StoreError, WorkspaceRecord, WorkspaceState};
+use orange_store::{RowFilter, Store, StoreError, WorkspaceRecord, WorkspaceState};
 use serde::Serialize;
 
 use crate::DriverError;
@@ -74,6 +74,9 @@ impl Admin {
             checked.map_err(not_removed)?;
         }
         let (moved_to, submodules) = self.remove_worktree(git, &slot(record), not_removed)?;
+        if let Some(place) = &submodules {
+            self.name_new_place(store, project, name, place)?;
+        }
         self.workspaces.free_port_offset(name)?;
         store.forget_workspace(name)?;
         Ok(RemovedWorkspace {
@@ -82,6 +85,33 @@ impl Admin {
             moved_to,
             submodules,
         })
+    }
+
+    /// Tells tasks that name the git directory of a submodule where it is now.
+    fn name_new_place(
+        &self,
+        store: &mut Store,
+        project: &Project,
+        workspace: &WorkspaceName,
+        place: &Path,
+    ) -> Result<(), DriverError> {
+        let rows = store.rows(&RowFilter {
+            project: Some(project.name.clone()),
+            without_ended: true,
+            ..RowFilter::default()
+        })?;
+        let old_place = format!("/worktrees/{workspace}/modules/");
+        for row in rows.rows {
+            if row.attention.iter().any(|it| it.contains(&old_place)) {
+                let place = place.display();
+                let what = format!(
+                    "the submodules of `{workspace}` are now in `{place}`: push from there"
+                );
+                self.steps.notice(store, &row.id, what)?;
+                self.steps.sync_files(store, &row.id)?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes the worktree of a released workspace; returns where its ignored files are, and where

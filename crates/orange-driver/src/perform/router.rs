@@ -90,7 +90,6 @@ impl Performer {
                 effort: None,
                 session_id: None,
                 resumed_id: None,
-                system_prompt: None,
             },
         );
         let arguments = arguments.map_err(|error| error.to_string())?;

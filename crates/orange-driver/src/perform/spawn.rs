@@ -206,7 +206,6 @@ impl Performer {
             effort: spawn.effort.as_deref(),
             session_id: conversation.new_id(),
             resumed_id: conversation.resumed_id(),
-            system_prompt: None,
             directory,
             home: &self.context.home,
             environment: &environment,

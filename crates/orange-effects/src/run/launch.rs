@@ -47,7 +47,6 @@ pub struct Launch<'a> {
     pub session_id: Option<&'a str>,
     /// The conversation it resumes.
     pub resumed_id: Option<&'a str>,
-    pub system_prompt: Option<&'a str>,
     /// The working directory.
     pub directory: &'a Path,
     /// The orange home for its own calls of `orange`.
@@ -85,7 +84,6 @@ impl Launch<'_> {
             effort: self.effort,
             session_id: self.session_id,
             resumed_id: self.resumed_id,
-            system_prompt: self.system_prompt,
         };
         let level = Level::of(self.permissions, self.role);
         let arguments = self.harness.arguments(self.start_mode, level, &values)?;

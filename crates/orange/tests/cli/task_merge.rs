@@ -884,6 +884,13 @@ fn an_unpublished_submodule_is_reported_when_its_task_is_done() {
     let facts: Vec<&Fact> = events.iter().map(|it| &it.event.fact).collect();
     let facts = serde_json::to_string(&facts).unwrap();
     assert!(facts.contains("\"warnings\":[\"the submodule"), "{facts}");
+    stage.wait_until_idle(&id);
+    let (_, answer) = stage.json(&["workspace", "remove", "app--1", "--json"]);
+    let place = answer["workspaces"][0]["removed"]["submodules"].as_str();
+    let place = place.unwrap_or_else(|| panic!("{answer}"));
+    let moved = format!("are now in `{place}`: push from there");
+    let attention = stage.task(&id).attention.join("; ");
+    assert!(attention.contains(&moved), "{attention}");
 }
 
 #[test]

@@ -28,7 +28,6 @@ fn values(prompt: &str) -> Values<'_> {
         effort: None,
         session_id: None,
         resumed_id: None,
-        system_prompt: None,
     }
 }
 
@@ -223,12 +222,12 @@ fn a_long_prompt_goes_by_file() {
     let long = "x".repeat(MAX_PROMPT_ARGUMENT + 1);
     let filled = command_line(r#"["{prompt}"]"#, &values(&long));
     assert!(filled[0].to_str().unwrap().contains("/runs/r1/prompt.md"));
-    let system = Values {
-        system_prompt: Some(&"x".repeat(131_072)),
+    let unusual = Values {
+        model: Some(&"x".repeat(131_072)),
         ..values("p")
     };
-    let message = refused(r#"[["{system_prompt}"]]"#, &system);
-    assert!(message.contains("system_prompt is too long"), "{message}");
+    let message = refused(r#"[["{model}"]]"#, &unusual);
+    assert!(message.contains("model is too long"), "{message}");
 }
 
 #[test]

@@ -168,7 +168,6 @@ impl Stage {
             effort: None,
             session_id: None,
             resumed_id: None,
-            system_prompt: None,
             directory: self.root.path(),
             home: &Home::resolve(&self.environment).unwrap(),
             environment: &self.environment,
