@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use orange_config::{MergePlace, clock};
+use orange_config::{MergePlace, Project, Settings, clock};
 use orange_effects::git::{
-    GitError, MergeObstacle, MergeOutcome, MergeRefusal, MergeRequest, Verify,
+    Git, GitError, MergeObstacle, MergeOutcome, MergeRefusal, MergeRequest, Verify,
 };
 use orange_engine::Task;
 use orange_engine::effect::{EffectOutcome, Merge};
@@ -22,6 +22,13 @@ use crate::workspaces::verification::Verification;
 /// How often a merge checks whether it is its turn.
 const QUEUE_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
+/// Where a merge goes.
+struct MergeTarget {
+    project: Project,
+    git: Git,
+    settings: Settings,
+}
+
 impl Performer {
     /// Makes sure that the default branch has the branch's changes, as decided.
     ///
@@ -35,24 +42,74 @@ impl Performer {
         merge: &Merge,
     ) -> Result<EffectOutcome, Failure> {
         self.wait_for_turn(store, task, pending)?;
-        let (project, git) = self
-            .workspaces
-            .repository_of(task)
-            .map_err(Failure::temporary)?;
-        let settings = self.context.settings(Some(&project));
-        let settings = settings.map_err(Failure::temporary)?;
-        if let (Some(link), MergePlace::Forge) = (&merge.pull_request, settings.forge.merge) {
+        let target = self.merge_target(task)?;
+        if let (Some(link), MergePlace::Forge) = (&merge.pull_request, target.settings.forge.merge)
+        {
             return self.merge_on_forge(store, task, merge, link);
         }
-        let settings = settings.merge;
         let is_cancelled = || is_cancelled(store, pending);
-        let verification = settings.verify.as_ref().map(|command| Verification {
+        let merged = self.merge_here(store, task, pending, merge, &target, &is_cancelled)?;
+        merged.map_err(|refusal| Failure {
+            feedback: verification_feedback(&refusal),
+            ..Failure::permanent(refusal)
+        })
+    }
+
+    /// Finishes a merge that no process performs any more, if it has changed something: the remote,
+    /// a branch or a file. `None` if it has not; then nothing is changed, and files that it was
+    /// replacing are as before.
+    pub(crate) fn finish_merge(
+        &self,
+        store: &Store,
+        task: &Task,
+        pending: &Pending,
+        merge: &Merge,
+    ) -> Result<Option<EffectOutcome>, Failure> {
+        let target = self.merge_target(task)?;
+        if merge.pull_request.is_some() && target.settings.forge.merge == MergePlace::Forge {
+            // Whether the forge merged it is found when its pull request is looked at.
+            return Ok(None);
+        }
+        let is_cancelled = || true;
+        match self.merge_here(store, task, pending, merge, &target, &is_cancelled)? {
+            Ok(merged) => Ok(Some(merged)),
+            Err(refusal) if refusal.obstacle == MergeObstacle::Cancelled => Ok(None),
+            Err(refusal) => Err(Failure::permanent(refusal)),
+        }
+    }
+
+    fn merge_target(&self, task: &Task) -> Result<MergeTarget, Failure> {
+        let repository = self.workspaces.repository_of(task);
+        let (project, git) = repository.map_err(Failure::temporary)?;
+        let settings = self.context.settings(Some(&project));
+        let settings = settings.map_err(Failure::temporary)?;
+        Ok(MergeTarget {
+            project,
+            git,
+            settings,
+        })
+    }
+
+    /// Merges in this repository; a merge that is cancelled from the start is not verified.
+    fn merge_here(
+        &self,
+        store: &Store,
+        task: &Task,
+        pending: &Pending,
+        merge: &Merge,
+        target: &MergeTarget,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<Result<EffectOutcome, Box<MergeRefusal>>, Failure> {
+        let MergeTarget { project, git, .. } = target;
+        let settings = &target.settings.merge;
+        let command = settings.verify.as_ref().filter(|_| !is_cancelled());
+        let verification = command.map(|command| Verification {
             task,
-            project: &project,
-            git: &git,
+            project,
+            git,
             command,
             timeout: settings.verify_timeout,
-            is_cancelled: &is_cancelled,
+            is_cancelled,
         });
         let verify = |commit: &CommitId| match &verification {
             Some(verification) => self.workspaces.verify(verification, commit),
@@ -77,7 +134,7 @@ impl Performer {
             task_file: &project.task_file,
             at: at.unwrap_or_default(),
             push: project.push && !merge.local,
-            is_cancelled: &is_cancelled,
+            is_cancelled,
             verify: verification.as_ref().map(|_| &verify as &Verify<'_>),
             is_trial: false,
         });
@@ -94,7 +151,7 @@ impl Performer {
                     (false, false) => Origin::ThisMerge,
                 };
                 let forwarded = forwarded.iter().map(|it| it.display().to_string());
-                Ok(EffectOutcome::Merged(MergeResult {
+                Ok(Ok(EffectOutcome::Merged(MergeResult {
                     commit,
                     head: Some(merge.head.clone()),
                     origin,
@@ -103,12 +160,9 @@ impl Performer {
                     fast_forwarded: forwarded.collect(),
                     left_out: merge.left_out.clone(),
                     warnings: Vec::new(),
-                }))
+                })))
             }
-            Ok(MergeOutcome::Refused(refusal)) => Err(Failure {
-                feedback: verification_feedback(&refusal),
-                ..Failure::permanent(refusal)
-            }),
+            Ok(MergeOutcome::Refused(refusal)) => Ok(Err(refusal)),
             Err(
                 error @ (GitError::NoIdentity(_)
                 | GitError::TooOld { .. }

@@ -88,6 +88,9 @@ impl Requests {
         if let Some(answer) = self.answer_for_moved_task(store, &task, request)? {
             return Ok(answer);
         }
+        if asks_to_leave(&request.request.kind) {
+            self.performer.end_abandoned_merge(store, id)?;
+        }
         let document = self.steps.follow_hand_edit(store, id)?;
         let cause = Cause::Request(request.request.clone());
         let renamed = self.workspaces.rename_branch(store, id, &request.request)?;
@@ -247,5 +250,13 @@ fn is_urgent(kind: &RequestKind) -> bool {
     matches!(
         kind,
         RequestKind::Merge { .. } | RequestKind::Verb(Verb::Cancel | Verb::Merge)
+    )
+}
+
+/// Whether the request, if it is granted, drops a merge that is in progress.
+fn asks_to_leave(kind: &RequestKind) -> bool {
+    matches!(
+        kind,
+        RequestKind::Move { .. } | RequestKind::Verb(_) | RequestKind::Amend { to: Some(_), .. }
     )
 }

@@ -23,17 +23,20 @@ pub struct UnblockResult {
 
 impl Requests {
     /// Requests the verb `retry`, which retries failed effects first. If effects are due that no
-    /// process performs, only these are performed, which is not a step of the workflow.
+    /// process performs, or if the task has ended, only effects are performed, which is not a step
+    /// of the workflow.
     pub fn retry(
         &self,
         task: &TaskId,
         message: Option<&String>,
         waiting: WaitPolicy,
     ) -> Result<Answer, DriverError> {
-        let kind = if self
-            .performer
-            .is_unperformed(&self.context.store()?, task)?
-        {
+        let store = self.context.store()?;
+        let stored = store.require(task)?;
+        let has_ended = pinned_workflow(&stored)
+            .is_ok_and(|workflow| workflow.is_terminal(&stored.task.status));
+        let has_effects = !stored.task.pending.is_empty();
+        let kind = if has_ended && has_effects || self.performer.is_unperformed(&store, task)? {
             RequestKind::RetryEffects
         } else {
             RequestKind::Verb(Verb::Retry)

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use orange_config::clock::Deadline;
-use orange_effects::git::{Git, GitError};
+use orange_effects::git::{Git, GitError, MergeObstacle, MergeOutcome};
 use orange_effects::process::processes_in;
 use orange_engine::effect::MergeStrategy;
 use orange_engine::names::CommitId;
@@ -79,7 +79,8 @@ fn remove_locks(folder: &Path) {
     }
 }
 
-fn repeat(repo: &RepoFixture, what: &str, expected: &str, text: &str) {
+/// Waits for what the killed process left running, and removes the locks that it left.
+fn calm_down(repo: &RepoFixture) {
     let is_alone = || processes_in(&repo.path(""), "git").unwrap().is_empty();
     assert!(Deadline::after(Duration::from_mins(1)).wait_for(is_alone));
     for refs in ["app/.git/refs", "remote.git/refs"] {
@@ -88,6 +89,35 @@ fn repeat(repo: &RepoFixture, what: &str, expected: &str, text: &str) {
     for lock in ["index.lock", "HEAD.lock"] {
         let _none = fs::remove_file(repo.app().join(".git").join(lock));
     }
+}
+
+/// Cancels the merge instead of repeating it: it is either finished everywhere or undone.
+fn call_off(repo: &RepoFixture, what: &str, expected: &str, text: &str) {
+    calm_down(repo);
+    let parameters = MergeParameters {
+        is_called_off: true,
+        ..merge_parameters(repo, what)
+    };
+    let at = match parameters.try_merge(&repo.open()).unwrap() {
+        MergeOutcome::Merged { commit, .. } => {
+            assert_eq!(commit.as_str(), expected, "{text}");
+            commit
+        }
+        MergeOutcome::Refused(refusal) => {
+            assert_eq!(refusal.obstacle, MergeObstacle::Cancelled, "{text}");
+            parameters.base
+        }
+    };
+    for place in ["app", "remote.git"] {
+        let tip = tip(repo, &repo.path(place), "refs/heads/main");
+        assert_eq!(tip, at.as_str(), "{place}: {text}");
+    }
+    let words = ["status", "--porcelain=v1", "--untracked-files=all"];
+    assert_eq!(repo.git(&repo.app(), &words), "?? notes\n", "{text}");
+}
+
+fn repeat(repo: &RepoFixture, what: &str, expected: &str, text: &str) {
+    calm_down(repo);
     let commit = merge_parameters(repo, what).merge(&repo.open());
     assert_eq!(commit, expected, "{text}");
     for place in ["app", "remote.git"] {
@@ -126,6 +156,7 @@ fn every_call(what: &str, shard: usize) {
         for way in ways.into_iter().skip(at / SHARDS % 2).step_by(2) {
             calls = run(&repo, what, at, way);
             let text = format!("{what} {way:?} {at}");
+            call_off(&repo, what, &expected, &text);
             repeat(&repo, what, &expected, &text);
             repo.reset();
         }

@@ -191,7 +191,7 @@ impl Git {
                     return Ok(Err(MergeObstacle::BranchMoved { expected, found }.into()));
                 }
             }
-            return match self.push_and_move(merge, remote, &tips, &to)? {
+            return match self.push_and_move(merge, remote, &tips, &to, was_there)? {
                 Ok(()) => self.current_result(merge, remote, to, was_there).map(Ok),
                 Err(failure) => Ok(Err(failure)),
             };
@@ -258,6 +258,7 @@ impl Git {
         remote: Option<&Remote>,
         tips: &Tips,
         to: &CommitId,
+        was_there: bool,
     ) -> Result<Result<(), MergeFailure>, GitError> {
         let forward = FastForward {
             branch: merge.default,
@@ -272,7 +273,8 @@ impl Git {
         if let Some(obstacle) = self.find_obstacle(&forward)? {
             return Ok(Err(failure(obstacle, remote.filter(|_| is_pushed))));
         }
-        if (merge.is_cancelled)() {
+        // What has begun is finished: half a merge would be worse.
+        if !was_there && (merge.is_cancelled)() {
             return Ok(Err(MergeObstacle::Cancelled.into()));
         }
         if let Some(remote) = remote.filter(|_| !is_pushed)

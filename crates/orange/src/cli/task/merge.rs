@@ -220,11 +220,15 @@ pub(super) fn require_not_overtaken(
         return Ok(());
     }
     let message = format!(
-        "task `{}` was not merged: it went to `{}` before the merge was made",
+        "task `{}` went to `{}` while it was being merged",
         task.id, task.status
     );
+    let hint = format!(
+        "run `orange task history {}` to see why, and whether it was merged all the same",
+        task.id
+    );
     Err(Error::new(Exit::Refused, "merge-failed", message)
-        .hint(format!("run `orange task history {}` to see why", task.id))
+        .hint(hint)
         .details(json!({ "task": task.id })))
 }
 

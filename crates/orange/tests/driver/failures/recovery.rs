@@ -8,7 +8,7 @@ use orange_engine::input::{Request, RequestKind};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Stage, wait_for};
 
@@ -229,4 +229,24 @@ fn a_database_that_lost_its_last_commit_refuses_new_ones() {
     stage.run_ok(&["rebuild", "--move-aside"]);
     assert_eq!(stage.task(&id), after);
     stage.run_ok(&update);
+}
+
+#[test]
+fn a_retry_of_a_cancelled_task_waits_for_what_is_still_being_done() {
+    let stage = Stage::new("minimal");
+    let go = stage.path("go");
+    let script = format!("until [ -e {} ]; do sleep 0.1; done", go.display());
+    stage.configure("teardown", &json!(["sh", "-c", script]));
+    stage.script("worker-1", "hang");
+    let id = stage.create(&["Add a line"]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
+    let cancel = ["task", "cancel", id.as_str(), "--yes", "--wait", "0"];
+    let (code, output) = stage.call(&cancel);
+    assert_eq!(code, 5, "{output}");
+    let (code, output) = stage.call(&["task", "retry", id.as_str(), "--wait", "0"]);
+    assert_eq!(code, 5, "{output}");
+    fs::write(&go, "").unwrap();
+    stage.run_ok(&["task", "retry", id.as_str(), "--wait", "60"]);
+    stage.wait_until_idle(&id);
+    assert_eq!(stage.task(&id).status.as_str(), "cancelled");
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -426,4 +427,65 @@ fn a_conflict_tells_the_agent_the_files_and_the_base() {
     // The agent merged and resolved; now it is a fast-forward.
     stage.run_ok(&["task", "merge", id]);
     assert!(is_done(&stage, &ids[0]));
+}
+
+/// Waits until every process of this home that performs has been killed.
+fn kill_performers(stage: &Stage) {
+    wait_for("the deaths", || {
+        let callers = callers(stage);
+        callers.iter().for_each(|pid| kill(*pid));
+        callers.is_empty()
+    });
+}
+
+#[test]
+fn a_merge_that_was_killed_after_its_push_is_finished_before_a_cancel() {
+    let (stage, ids) = reviewed_tasks(1);
+    let id = ids[0].as_str();
+    stage.configure("merge_verify", &json!(""));
+    stage.git_output("repo", "init -q --bare ../origin.git");
+    stage.git_output("repo", "remote add origin ../origin.git");
+    stage.git_output("repo", "push -q origin main");
+    stage.configure("push", &json!(true));
+    // The remote has the commit, and its answer is late.
+    let hook = stage.path("origin.git/hooks/post-receive");
+    let received = stage.path("received");
+    let text = format!("#!/bin/sh\ntouch {}\nsleep 30\n", received.display());
+    fs::write(&hook, text).unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    stage.call(&["task", "merge", id, "--wait", "0"]);
+    wait_for("the push", || received.exists());
+    kill_performers(&stage);
+    fs::remove_file(&hook).unwrap();
+    let (code, output) = stage.call(&["task", "cancel", id, "--yes"]);
+    assert_eq!(code, 3, "{output}");
+    assert!(output.contains("it is finished"), "{output}");
+    assert!(is_done(&stage, &ids[0]), "{}", stage.diagnostics(&ids[0]));
+    assert_eq!(merge_count(&stage, &ids[0]), 1);
+    let head = |place: &str| stage.git_output(place, "rev-parse main");
+    assert_eq!(head("repo"), head("origin.git"));
+    stage.wait_until_idle(&ids[0]);
+    assert_eq!(stage.git_output("repo", "status --porcelain"), "");
+}
+
+#[test]
+fn a_merge_that_was_killed_before_it_changed_anything_is_dropped_by_a_cancel() {
+    let (stage, ids) = reviewed_tasks(1);
+    let id = ids[0].as_str();
+    let begun = stage.path("begun");
+    stage.configure(
+        "merge_verify",
+        &json!(format!("touch {}; sleep 600", begun.display())),
+    );
+    let main = stage.git_output("repo", "rev-parse main");
+    stage.call(&["task", "merge", id, "--wait", "0"]);
+    wait_for("the command", || begun.exists());
+    kill_performers(&stage);
+    stage.run_ok(&["task", "cancel", id, "--yes"]);
+    stage.wait_for_status(&ids[0], "cancelled");
+    stage.wait_until_idle(&ids[0]);
+    assert_eq!(stage.git_output("repo", "rev-parse main"), main);
+    assert_eq!(merge_count(&stage, &ids[0]), 0);
+    let task = stage.task(&ids[0]);
+    assert!(task.attention.is_empty(), "{:?}", task.attention);
 }
