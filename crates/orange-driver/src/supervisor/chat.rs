@@ -7,8 +7,9 @@ use std::fmt;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use orange_config::clock::Stopwatch;
 use orange_effects::chat::error::ChatError;
 
 use super::scheduling::FailureLog;
@@ -142,7 +143,7 @@ impl Listener {
         self.obey(bot)?;
         chat.answer_messages(bot)?;
         let position = chat.position_of(bot)?;
-        let asked = Instant::now();
+        let asked = Stopwatch::start();
         let batch = match bot.fetch_messages(position.as_deref()) {
             Err(error @ ChatError::TokenRejected) => {
                 self.bot = None;
