@@ -82,8 +82,8 @@ impl People {
 #[test]
 fn commands_on_a_real_homeserver_are_obeyed_once_and_only_from_listed_users() {
     let stage = Stage::new("minimal");
-    let test = "commands_on_a_real_homeserver_are_obeyed_once_and_only_from_listed_users";
-    let Some(synapse) = Synapse::start(test, &stage.path("synapse")) else {
+    let Some(synapse) = Synapse::start(&stage.path("synapse")) else {
+        println!("SKIPPED chat::synapse: Synapse is missing; run `.ci/matrix`");
         return;
     };
     let people = People::meet(&stage, &synapse);
