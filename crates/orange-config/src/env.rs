@@ -63,6 +63,9 @@ pub const ORANGE_BRANCH: &str = "ORANGE_BRANCH";
 /// How long commands wait; overrides `wait` in `config.toml`.
 pub const ORANGE_WAIT: &str = "ORANGE_WAIT";
 
+/// The access token of the Matrix bot, unless `chat.matrix.token_file` names a file.
+pub const ORANGE_MATRIX_TOKEN: &str = "ORANGE_MATRIX_TOKEN";
+
 /// The token of the Telegram bot, unless `chat.telegram.token_file` names a file.
 pub const ORANGE_TELEGRAM_TOKEN: &str = "ORANGE_TELEGRAM_TOKEN";
 

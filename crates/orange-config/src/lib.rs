@@ -18,9 +18,9 @@ mod workflows;
 
 pub use env::{
     Environment, ORANGE_BACKGROUND, ORANGE_BRANCH, ORANGE_CALLER, ORANGE_EFFECT_ID,
-    ORANGE_FORGE_API, ORANGE_HOME, ORANGE_LISTENER, ORANGE_LOG, ORANGE_PORT_OFFSET, ORANGE_REPORT,
-    ORANGE_RESUMED_ID, ORANGE_ROLE, ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID,
-    ORANGE_TELEGRAM_TOKEN, ORANGE_WAIT,
+    ORANGE_FORGE_API, ORANGE_HOME, ORANGE_LISTENER, ORANGE_LOG, ORANGE_MATRIX_TOKEN,
+    ORANGE_PORT_OFFSET, ORANGE_REPORT, ORANGE_RESUMED_ID, ORANGE_ROLE, ORANGE_RUN_ID,
+    ORANGE_RUN_PROOF, ORANGE_TASK_ID, ORANGE_TELEGRAM_TOKEN, ORANGE_WAIT,
 };
 pub use harness::Harness;
 pub use harness::arguments::{MAX_PROMPT_ARGUMENT, Values};
@@ -44,9 +44,9 @@ pub use settings::file::{SettingsError, SettingsProblem};
 pub use settings::keys::{KEYS, Key};
 pub use settings::value::{Kind, Value};
 pub use settings::{
-    Background, ChatSettings, Decompose, ForgeSettings, IssueSettings, LogLevel, LogSettings,
-    NotifySettings, PoolSettings, Setting, SettingOrigin, Settings, SupervisorSettings,
-    TelegramSettings,
+    Background, BotSettings, ChatSettings, Decompose, ForgeSettings, IssueSettings, LogLevel,
+    LogSettings, NotifySettings, PoolSettings, Setting, SettingOrigin, Settings,
+    SupervisorSettings,
 };
 pub use workflows::catalog::{Catalog, CatalogError};
 pub use workflows::load::{Finding, LoadedWorkflow, load_workflow};

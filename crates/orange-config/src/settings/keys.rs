@@ -364,6 +364,36 @@ pub const KEYS: &[Key] = &[
         ..PLAIN
     },
     Key {
+        name: "chat.matrix.allow",
+        kind: Kind::Names,
+        meaning: "The Matrix users that orange listens to, such as `@ann:example.org`; without one, it listens to no one.",
+        ..PLAIN
+    },
+    Key {
+        name: "chat.matrix.rooms",
+        kind: Kind::Names,
+        meaning: "The ids of the Matrix rooms where orange listens to them; without one, nowhere.",
+        ..PLAIN
+    },
+    Key {
+        name: "chat.matrix.projects",
+        kind: Kind::Names,
+        meaning: "The projects that Matrix shows and adds tasks to, the first by default; without one, all.",
+        ..PLAIN
+    },
+    Key {
+        name: "chat.matrix.token_file",
+        kind: Kind::Path,
+        meaning: "The file with the access token of your Matrix bot; defaults to `ORANGE_MATRIX_TOKEN`.",
+        ..PLAIN
+    },
+    Key {
+        name: "chat.matrix.server",
+        kind: Kind::Url,
+        meaning: "The address of the homeserver of your Matrix bot.",
+        ..PLAIN
+    },
+    Key {
         name: "chat.telegram.allow",
         kind: Kind::Names,
         meaning: "The ids of the Telegram users, and of groups, that orange listens to; without one, it listens to no one.",

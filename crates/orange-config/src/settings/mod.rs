@@ -15,7 +15,7 @@ use std::time::Duration;
 use file::{GivenValues, SettingsError};
 use keys::{KEYS, Key};
 use orange_engine::budget::BudgetLimits;
-use orange_engine::chat::channel::AllowList;
+use orange_engine::chat::channel::AllowLists;
 use orange_engine::effect::MergeStrategy;
 use orange_engine::forge::account::Permission;
 use orange_engine::names::{HarnessName, ProjectName, Status};
@@ -157,16 +157,18 @@ pub struct IssueSettings {
 pub struct ChatSettings {
     /// The projects whose comments on GitHub may hold commands; if empty, none.
     pub github_projects: Vec<ProjectName>,
-    pub telegram: TelegramSettings,
+    pub matrix: BotSettings,
+    pub telegram: BotSettings,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TelegramSettings {
-    /// The ids of users, and of groups; if empty, no message counts.
-    pub allow: AllowList,
+pub struct BotSettings {
+    /// If no user is allowed, no message counts.
+    pub allow: AllowLists,
     /// The projects that can be seen; if empty, all.
     pub projects: Vec<ProjectName>,
     pub token_file: Option<PathBuf>,
+    /// The address of the server; empty if it is not set.
     pub server: String,
 }
 
@@ -280,8 +282,10 @@ impl Settings {
         settings.routes = given.routes;
         let config = settings.tmux_config.take();
         settings.tmux_config = config.map(|path| environment.expand_home(path));
-        let token_file = settings.chat.telegram.token_file.take();
-        settings.chat.telegram.token_file = token_file.map(|path| environment.expand_home(path));
+        for bot in [&mut settings.chat.matrix, &mut settings.chat.telegram] {
+            let token_file = bot.token_file.take();
+            bot.token_file = token_file.map(|path| environment.expand_home(path));
+        }
         Ok(settings)
     }
 

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use orange_engine::budget::BudgetLimits;
-use orange_engine::chat::channel::AllowList;
+use orange_engine::chat::channel::{AllowList, AllowLists};
 use orange_engine::effect::MergeStrategy;
 use orange_engine::forge::account::Permission;
 use orange_engine::names::{HarnessName, ProjectName};
 
 use super::value::Value;
 use super::{
-    ChatSettings, Decompose, IssueSettings, MergeSettings, OpenSettings, RouterSettings, Setting,
-    TelegramSettings,
+    BotSettings, ChatSettings, Decompose, IssueSettings, MergeSettings, OpenSettings,
+    RouterSettings, Setting,
 };
 use crate::IssueComment;
 
@@ -105,13 +105,19 @@ pub(super) fn chat_settings(value: impl Fn(&str) -> Option<Value>) -> ChatSettin
         _ => Vec::new(),
     };
     let projects = |key: &str| names(key).into_iter().map(ProjectName::new).collect();
+    let bot = |name: &str, rooms: &str| BotSettings {
+        allow: AllowLists {
+            users: AllowList::new(names(&format!("chat.{name}.allow"))),
+            rooms: AllowList::new(names(&format!("chat.{name}.{rooms}"))),
+        },
+        projects: projects(&format!("chat.{name}.projects")),
+        token_file: text(&format!("chat.{name}.token_file")).map(Into::into),
+        server: text(&format!("chat.{name}.server")).unwrap_or_default(),
+    };
     ChatSettings {
         github_projects: projects("chat.github.projects"),
-        telegram: TelegramSettings {
-            allow: AllowList::new(names("chat.telegram.allow")),
-            projects: projects("chat.telegram.projects"),
-            token_file: text("chat.telegram.token_file").map(Into::into),
-            server: text("chat.telegram.server").unwrap_or_default(),
-        },
+        matrix: bot("matrix", "rooms"),
+        // The ids of its users and groups are different numbers, so one list is enough.
+        telegram: bot("telegram", "allow"),
     }
 }

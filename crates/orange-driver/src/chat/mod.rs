@@ -6,11 +6,11 @@
 //! with write permission on GitHub.
 
 mod act;
+pub(crate) mod bot;
 mod explain;
 pub(crate) mod github;
 pub(crate) mod scope;
 pub(crate) mod send;
-pub(crate) mod telegram;
 
 use std::sync::Arc;
 

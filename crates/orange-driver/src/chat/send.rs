@@ -26,7 +26,7 @@ impl From<DriverError> for SendFailure {
 
 impl Chat {
     /// Sends each answer that is due. An answer may arrive twice if this process is killed while it
-    /// sends. It is given up if the server refuses it, or after the last attempt.
+    /// sends, unless the server recognises it. It is given up if the server refuses it, or after the last attempt.
     pub(crate) fn send_answers(
         &self,
         channel: Channel,

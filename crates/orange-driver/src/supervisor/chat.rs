@@ -1,4 +1,4 @@
-//! Listens to Telegram on a thread of its own.
+//! Listens to a chat server on a thread of its own.
 //!
 //! A request to the server may take long, so the thread is not waited for when the supervisor ends:
 //! only obeying is, and after that the thread changes nothing.
@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use orange_config::clock::Stopwatch;
 use orange_effects::chat::error::ChatError;
 
 use super::scheduling::FailureLog;
+use crate::chat::bot::{Bot, BotKind, connect};
 use crate::chat::send::SendFailure;
-use crate::chat::telegram::{TelegramBot, connect};
 use crate::{Driver, DriverError};
 
 /// How long a channel that is not set up is left alone; a change of the settings wakes it.
@@ -23,6 +24,11 @@ const IDLE: Duration = Duration::from_hours(1);
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 
+/// A server that answers sooner that there is nothing does not wait for messages as it was asked to,
+/// and is left alone for a moment.
+const SOONEST_ANSWER: Duration = Duration::from_millis(200);
+const MOMENT: Duration = Duration::from_secs(1);
+
 /// A handle to the thread.
 pub(super) struct ChatThread {
     wake: Sender<()>,
@@ -30,19 +36,25 @@ pub(super) struct ChatThread {
 }
 
 impl ChatThread {
-    /// Starts listening to Telegram, if it is set up.
-    pub(super) fn start(driver: Driver) -> Result<ChatThread, String> {
+    /// Starts listening to each kind of server that is set up.
+    pub(super) fn start_all(driver: &Driver) -> Result<Vec<ChatThread>, String> {
+        let threads = BotKind::ALL.map(|kind| ChatThread::start(driver.clone(), kind));
+        threads.into_iter().collect()
+    }
+
+    fn start(driver: Driver, kind: BotKind) -> Result<ChatThread, String> {
         let (wake, wakes) = mpsc::channel();
         let is_stopped = Arc::new(Mutex::new(false));
         let mut listener = Listener {
             failures: FailureLog::new(driver.clone(), "chat.failed"),
             driver,
+            kind,
             is_stopped: Arc::clone(&is_stopped),
             bot: None,
             pause: FIRST_PAUSE,
         };
         let listen = move || listener.listen(&wakes);
-        let thread = thread::Builder::new().name(String::from("telegram"));
+        let thread = thread::Builder::new().name(kind.channel().as_str().to_owned());
         let thread = thread.spawn(listen);
         thread.map_err(|error| error.to_string())?;
         Ok(ChatThread { wake, is_stopped })
@@ -75,8 +87,9 @@ fn lock(is_stopped: &Mutex<bool>) -> std::sync::MutexGuard<'_, bool> {
 
 struct Listener {
     driver: Driver,
+    kind: BotKind,
     is_stopped: Arc<Mutex<bool>>,
-    bot: Option<TelegramBot>,
+    bot: Option<Bot>,
     failures: FailureLog,
     /// How long to wait after the next failure.
     pause: Duration,
@@ -96,8 +109,9 @@ impl Listener {
                         SendFailure::Driver(error) => (error.to_string(), None),
                         SendFailure::Chat(error) => (error.to_string(), error.pause()),
                     };
-                    self.failures.note(Err(format!("Telegram: {error}")));
-                    let pause = wanted.map_or(self.pause, Duration::from_secs);
+                    let channel = self.kind.channel();
+                    self.failures.note(Err(format!("{channel}: {error}")));
+                    let pause = wanted.map_or(self.pause, Duration::from_secs).min(IDLE);
                     self.pause = (self.pause * 2).min(LONGEST_PAUSE);
                     pause
                 }
@@ -115,10 +129,11 @@ impl Listener {
     /// Reads and obeys what is there; returns how long to wait.
     fn round(&mut self) -> Result<Duration, SendFailure> {
         let chat = self.driver.chat.clone();
-        let settings = self.driver.context.settings(None)?.chat.telegram;
-        if !self.bot.as_ref().is_some_and(|it| it.is_for(&settings)) {
+        let settings = self.driver.context.settings(None)?.chat;
+        let settings = self.kind.settings(&settings);
+        if !self.bot.as_ref().is_some_and(|it| it.is_for(settings)) {
             self.bot = None;
-            let bot = connect(&self.driver.context, &settings);
+            let bot = connect(&self.driver.context, self.kind, settings);
             self.bot = bot.map_err(SendFailure::Chat)?;
         }
         let Some(bot) = &self.bot else {
@@ -126,8 +141,9 @@ impl Listener {
         };
         // Whatever an earlier process left.
         self.obey(bot)?;
-        chat.answer_telegram(bot)?;
-        let position = chat.telegram_position(bot)?;
+        chat.answer_messages(bot)?;
+        let position = chat.position_of(bot)?;
+        let asked = Stopwatch::start();
         let batch = match bot.fetch_messages(position.as_deref()) {
             Err(error @ ChatError::TokenRejected) => {
                 self.bot = None;
@@ -135,24 +151,25 @@ impl Listener {
             }
             batch => batch.map_err(SendFailure::Chat)?,
         };
+        let is_hasty = batch.messages.is_empty() && asked.elapsed() < SOONEST_ANSWER;
         {
             let is_stopped = lock(&self.is_stopped);
             if *is_stopped {
                 return Ok(IDLE);
             }
-            chat.receive_telegram(bot, &batch)?;
+            chat.receive_from(bot, &batch)?;
         }
         self.obey(bot)?;
-        chat.answer_telegram(bot)?;
-        Ok(Duration::ZERO)
+        chat.answer_messages(bot)?;
+        Ok(if is_hasty { MOMENT } else { Duration::ZERO })
     }
 
-    fn obey(&self, bot: &TelegramBot) -> Result<(), DriverError> {
+    fn obey(&self, bot: &Bot) -> Result<(), DriverError> {
         let is_stopped = lock(&self.is_stopped);
         if *is_stopped {
             return Ok(());
         }
         let steps = self.driver.with_user_variables().steps;
-        self.driver.chat.obey_telegram(bot, &steps)
+        self.driver.chat.obey_messages(bot, &steps)
     }
 }

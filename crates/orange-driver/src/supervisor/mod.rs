@@ -177,7 +177,7 @@ pub struct Supervisor {
     notifying: BackgroundThread,
     polling: BackgroundThread,
     jobs: BackgroundThread,
-    chat: ChatThread,
+    chats: Vec<ChatThread>,
     driver: Driver,
     settings: Settings,
     watcher: Watcher,
@@ -253,7 +253,7 @@ impl Supervisor {
             notifying: start_notifying(driver.clone()).map_err(SupervisorError::Thread)?,
             polling: start_polling(driver.clone()).map_err(SupervisorError::Thread)?,
             jobs: start_jobs(driver.clone()).map_err(SupervisorError::Thread)?,
-            chat: ChatThread::start(driver.clone()).map_err(SupervisorError::Thread)?,
+            chats: ChatThread::start_all(&driver).map_err(SupervisorError::Thread)?,
             files: Files::new(driver.context.home(), sender.clone())?,
             server: Server::new(sender.clone()),
             tasks: Tasks::default(),
@@ -346,7 +346,7 @@ impl Supervisor {
                 Wake::Committed => has_committed = true,
                 Wake::Settings => {
                     self.read_settings();
-                    self.chat.request();
+                    self.chats.iter().for_each(ChatThread::request);
                     self.scheduling.request();
                 }
                 Wake::Written(task) => self.readers.add(task),

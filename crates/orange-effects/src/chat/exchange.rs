@@ -15,6 +15,12 @@ const MAX_ANSWER: usize = 48 * 1024 * 1024;
 /// How much longer a request may take than the server was asked to wait.
 const GRACE: Duration = Duration::from_secs(15);
 
+/// The most characters of a server's explanation that are kept.
+const MAX_REASON: usize = 200;
+
+/// For how long a busy server is left alone if it does not say.
+const PAUSE: u64 = 30;
+
 /// Sends requests to one server.
 pub(super) struct Exchange {
     http: Http,
@@ -70,6 +76,23 @@ impl Exchange {
             body: serde_json::from_slice(&answer.body).unwrap_or(Value::Null),
             retry_after,
         })
+    }
+
+    /// Why the server did not do what it was asked, by its status and explanation. `pause` is how
+    /// many seconds it wants to be left alone, if the body says so.
+    pub(super) fn refusal(&self, answer: &Answer, reason: &str, pause: Option<u64>) -> ChatError {
+        match answer.status {
+            401 => ChatError::TokenRejected,
+            429 => ChatError::Busy {
+                seconds: pause.or(answer.retry_after).unwrap_or(PAUSE),
+            },
+            status if status >= 500 => ChatError::ServerFailed(status),
+            status => {
+                let is_plain = |c: &char| !c.is_control();
+                let reason: String = reason.chars().filter(is_plain).take(MAX_REASON).collect();
+                self.hidden(ChatError::Refused(format!("{status} {reason}")))
+            }
+        }
     }
 
     /// The error without the token, which an address may hold.

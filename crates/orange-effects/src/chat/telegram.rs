@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use orange_config::Environment;
-use orange_engine::chat::channel::AllowList;
+use orange_engine::chat::channel::AllowLists;
 use orange_engine::chat::message::{Addressing, Incoming, Source};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::client::{Batch, ChatClient, MessageRef};
 use super::error::ChatError;
 use super::exchange::Exchange;
 use super::secret::Secret;
@@ -17,22 +18,12 @@ use crate::forge::redact::Outbound;
 /// How many messages are read at once.
 const BATCH: u32 = 10;
 
-/// The most characters of a server's explanation that are kept.
-const MAX_REASON: usize = 200;
-
 /// A bot, by its token.
 pub struct Telegram {
     exchange: Exchange,
     base: String,
     wait: Duration,
-}
-
-/// Messages, and where to read on.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Batch {
-    pub messages: Vec<Incoming>,
-    /// The next update to ask for; `None` if there was none.
-    pub next: Option<i64>,
+    allow: AllowLists,
 }
 
 #[derive(Deserialize)]
@@ -86,34 +77,54 @@ impl Telegram {
         secret: Secret,
         environment: &Environment,
         wait: Duration,
+        allow: AllowLists,
     ) -> Telegram {
         let base = format!("{}/bot{}", server.trim_end_matches('/'), secret.expose());
         Telegram {
             exchange: Exchange::new(environment, secret, wait),
             base,
             wait,
+            allow,
         }
     }
 
+    fn call<T: for<'a> Deserialize<'a>>(&self, method: &str, body: &Value) -> Result<T, ChatError> {
+        let address = format!("{}/{method}", self.base);
+        let mut answer = self
+            .exchange
+            .send(Method::POST, address, Some(body), false)?;
+        match answer.status {
+            200 if answer.body["ok"] == true => {
+                serde_json::from_value(answer.body["result"].take())
+                    .map_err(|it| self.exchange.hidden(ChatError::Malformed(it.to_string())))
+            }
+            // A wrong token is an unknown address.
+            404 => Err(ChatError::TokenRejected),
+            409 => Err(ChatError::ReadElsewhere),
+            _ => {
+                let pause = answer.body["parameters"]["retry_after"].as_u64();
+                let reason = answer.body["description"].as_str().unwrap_or_default();
+                Err(self.exchange.refusal(&answer, reason, pause))
+            }
+        }
+    }
+}
+
+impl ChatClient for Telegram {
     /// The user name of the bot.
-    pub fn fetch_name(&self) -> Result<String, ChatError> {
+    fn fetch_name(&self) -> Result<String, ChatError> {
         let user: User = self.call("getMe", &json!({}))?;
         Ok(user.username.unwrap_or_default())
     }
 
     /// Reads the messages from an update on; confirms all earlier ones.
-    pub fn fetch(
-        &self,
-        from: Option<i64>,
-        name: &str,
-        allow: &AllowList,
-    ) -> Result<Batch, ChatError> {
+    fn fetch(&self, position: Option<&str>, name: &str) -> Result<Batch, ChatError> {
         let mut query = json!({
             "timeout": self.wait.as_secs(),
             "limit": BATCH,
             "allowed_updates": ["message"],
         });
-        if let Some(from) = from {
+        if let Some(from) = position.and_then(|it| it.parse::<i64>().ok()) {
             query["offset"] = json!(from);
         }
         let updates: Vec<Value> = self.call("getUpdates", &query)?;
@@ -122,55 +133,30 @@ impl Telegram {
         // An update that cannot be read must not stop the others.
         let read = |it| serde_json::from_value::<Update>(it).ok();
         let updates = updates.into_iter().filter_map(read);
-        let messages = updates.filter_map(|it| incoming(it, name, allow));
+        let messages = updates.filter_map(|it| incoming(it, name, &self.allow));
         Ok(Batch {
             messages: messages.collect(),
-            next,
+            next: next.map(|it| it.to_string()),
+            ..Batch::default()
         })
     }
 
-    /// Sends an answer to a chat.
-    pub fn send(&self, chat: &str, text: &Outbound) -> Result<(), ChatError> {
+    fn send(&self, message: MessageRef<'_>, text: &Outbound) -> Result<(), ChatError> {
         let body = json!({
-            "chat_id": chat,
+            "chat_id": message.room,
             "text": text,
             "link_preview_options": { "is_disabled": true },
         });
         self.call::<Value>("sendMessage", &body).map(|_| ())
     }
 
-    fn call<T: for<'a> Deserialize<'a>>(&self, method: &str, body: &Value) -> Result<T, ChatError> {
-        let address = format!("{}/{method}", self.base);
-        let mut answer = self
-            .exchange
-            .send(Method::POST, address, Some(body), false)?;
-        let error = match answer.status {
-            200 if answer.body["ok"] == true => {
-                return serde_json::from_value(answer.body["result"].take())
-                    .map_err(|it| self.exchange.hidden(ChatError::Malformed(it.to_string())));
-            }
-            // A wrong token is an unknown address.
-            401 | 404 => ChatError::TokenRejected,
-            409 => ChatError::ReadElsewhere,
-            429 => {
-                let seconds = answer.body["parameters"]["retry_after"].as_u64();
-                let seconds = seconds.or(answer.retry_after).unwrap_or(30);
-                ChatError::Busy { seconds }
-            }
-            status if status >= 500 => ChatError::ServerFailed(status),
-            status => {
-                let reason = answer.body["description"].as_str().unwrap_or_default();
-                let is_plain = |c: &char| !c.is_control();
-                let reason: String = reason.chars().filter(is_plain).take(MAX_REASON).collect();
-                ChatError::Refused(format!("{status} {reason}"))
-            }
-        };
-        Err(self.exchange.hidden(error))
+    fn find_problems(&self, _: &str) -> Result<Vec<String>, ChatError> {
+        Ok(Vec::new())
     }
 }
 
 /// A message as the engine judges it; `None` if it has no text.
-fn incoming(update: Update, name: &str, allow: &AllowList) -> Option<Incoming> {
+fn incoming(update: Update, name: &str, allow: &AllowLists) -> Option<Incoming> {
     let message = update.message?;
     let text = message.text?;
     let is_private = message.chat.kind == "private";
@@ -190,7 +176,7 @@ fn incoming(update: Update, name: &str, allow: &AllowList) -> Option<Incoming> {
         Source::Person
     };
     // In a group everyone reads the answer, so the group has to be allowed too.
-    let is_allowed = allow.allows(&sender) && (is_private || allow.allows(&room));
+    let is_allowed = allow.users.allows(&sender) && (is_private || allow.rooms.allows(&room));
     Some(Incoming {
         // Each bot counts its updates.
         id: format!("{name}:{}", update.update_id),

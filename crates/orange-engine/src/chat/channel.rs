@@ -1,4 +1,4 @@
-//! The channels, and which senders each of them listens to.
+//! The channels, and which senders and rooms each listens to.
 
 use std::fmt;
 
@@ -32,7 +32,9 @@ impl Channel {
         match self {
             // The limit of Telegram is 4,096.
             Channel::Telegram => 4000,
-            Channel::GitHub | Channel::Matrix => 20_000,
+            // An event of Matrix has at most 65,536 bytes; a character takes up to four.
+            Channel::Matrix => 15_000,
+            Channel::GitHub => 20_000,
         }
     }
 }
@@ -47,7 +49,7 @@ impl fmt::Display for Channel {
     }
 }
 
-/// The ids of senders and rooms that a channel listens to.
+/// Ids of accounts or rooms that a channel listens to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowList(Vec<String>);
 
@@ -65,6 +67,18 @@ impl AllowList {
     pub fn allows(&self, id: &str) -> bool {
         !id.is_empty() && self.0.iter().any(|it| it == id)
     }
+
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+/// Who may give commands, and in which rooms.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllowLists {
+    pub users: AllowList,
+    /// Everyone in a room reads the answers, so a room has to be allowed too.
+    pub rooms: AllowList,
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ pub enum Source {
     Edit,
     /// Another account may have written the text.
     Forwarded,
+    /// It was written in an encrypted room, whose answers orange cannot encrypt.
+    EncryptedRoom,
 }
 
 /// How a command is recognised.
@@ -65,6 +67,7 @@ pub enum Reaction {
 pub enum IgnoreReason {
     Bot,
     Edit,
+    EncryptedRoom,
     Forwarded,
     NotAllowed,
 }
@@ -74,8 +77,9 @@ impl IgnoreReason {
         match self {
             IgnoreReason::Bot => "a bot wrote it",
             IgnoreReason::Edit => "it was edited; only a new message counts",
+            IgnoreReason::EncryptedRoom => "its room is encrypted, which is not supported",
             IgnoreReason::Forwarded => "it was forwarded; only a sender's own words count",
-            IgnoreReason::NotAllowed => "its sender is not allowed",
+            IgnoreReason::NotAllowed => "its sender or its room is not allowed",
         }
     }
 }
@@ -91,6 +95,7 @@ pub fn react(message: &Incoming) -> Reaction {
         Source::Bot => return Reaction::Ignore(IgnoreReason::Bot),
         Source::Edit => return Reaction::Ignore(IgnoreReason::Edit),
         Source::Forwarded => return Reaction::Ignore(IgnoreReason::Forwarded),
+        Source::EncryptedRoom => return Reaction::Ignore(IgnoreReason::EncryptedRoom),
         Source::Person => {}
     }
     if !message.is_allowed || message.sender.is_empty() {
@@ -250,6 +255,13 @@ mod tests {
                     ..base.clone()
                 },
                 Reaction::Ignore(IgnoreReason::Forwarded),
+            ),
+            (
+                Incoming {
+                    source: Source::EncryptedRoom,
+                    ..base.clone()
+                },
+                Reaction::Ignore(IgnoreReason::EncryptedRoom),
             ),
             (
                 Incoming {

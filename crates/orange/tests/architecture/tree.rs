@@ -102,6 +102,7 @@ fn is_text(path: &str) -> bool {
         || [
             ".ci/agents",
             ".ci/forge",
+            ".ci/matrix",
             ".ci/pictures",
             ".ci/run",
             "justfile",

@@ -2,12 +2,15 @@
 
 pub mod forge_stage;
 pub mod gates;
+pub mod json_server;
+pub mod matrix_server;
 pub mod program;
 pub mod reporting_agent;
 pub mod repository;
 pub mod scripts;
 pub mod stage;
 pub mod supervisor;
+pub mod synapse;
 pub mod telegram_server;
 pub mod terminal;
 pub mod transcript;

@@ -3,13 +3,13 @@
 //! It keeps updates until a later offset confirms them, as the Bot API does, and refuses requests
 //! with another token or with parameters that the Bot API does not know.
 
-use std::io::{BufRead, BufReader, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+use super::json_server::{JsonReply, serve_json};
 
 /// How long a request for messages waits, instead of the seconds that it names.
 const SHORT_POLL: Duration = Duration::from_millis(300);
@@ -35,15 +35,11 @@ pub struct TelegramServer {
 
 impl TelegramServer {
     pub fn start() -> TelegramServer {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = format!("http://{}", listener.local_addr().unwrap());
         let bot = Arc::new(Mutex::new(Bot::default()));
         let shared = Arc::clone(&bot);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let bot = Arc::clone(&shared);
-                thread::spawn(move || serve(&stream, &bot));
-            }
+        let address = serve_json(move |request| {
+            let (status, body) = answer(&shared, &request.target, &request.body);
+            JsonReply::Answer(status, body)
         });
         TelegramServer { address, bot }
     }
@@ -106,42 +102,6 @@ impl TelegramServer {
     pub fn problems(&self) -> Vec<String> {
         self.bot().problems.clone()
     }
-}
-
-fn serve(stream: &TcpStream, bot: &Mutex<Bot>) {
-    let mut reader = BufReader::new(stream);
-    while let Some((target, body)) = read_request(&mut reader) {
-        let (status, answer) = answer(bot, &target, &body);
-        let text = answer.to_string();
-        let head = format!(
-            "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-            text.len()
-        );
-        let mut stream = *reader.get_ref();
-        if stream.write_all((head + &text).as_bytes()).is_err() {
-            return;
-        }
-    }
-}
-
-fn read_request(reader: &mut impl BufRead) -> Option<(String, Value)> {
-    let mut line = String::new();
-    reader.read_line(&mut line).ok()?;
-    let target = line.split_whitespace().nth(1)?.to_owned();
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).ok()?;
-        let Some((name, value)) = line.trim_end().split_once(':') else {
-            break;
-        };
-        if name.eq_ignore_ascii_case("content-length") {
-            length = value.trim().parse().unwrap();
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some((target, serde_json::from_slice(&body).unwrap_or_default()))
 }
 
 fn answer(bot: &Mutex<Bot>, target: &str, body: &Value) -> (u16, Value) {

@@ -1,17 +1,21 @@
 //! Checks whether the chats can be listened to.
 
-use orange_config::{ORANGE_TELEGRAM_TOKEN, Settings, TelegramSettings};
+use orange_config::Settings;
 use orange_engine::names::ProjectName;
 
 use super::{Checkup, Health};
 use crate::admin::Admin;
-use crate::chat::telegram::connect;
+use crate::chat::bot::{Bot, BotKind, connect};
 
 impl Admin {
     /// Asks the servers of the chats that are set up.
     pub(super) fn check_chats(&self, settings: &Settings, found: &mut Vec<Checkup>) {
         found.extend(self.check_comments(&settings.chat.github_projects));
-        found.extend(self.check_telegram(&settings.chat.telegram));
+        found.extend(
+            BotKind::ALL
+                .into_iter()
+                .filter_map(|kind| self.check_bot(kind, settings)),
+        );
     }
 
     /// Checks that each project whose comments may hold commands is on GitHub.
@@ -35,37 +39,51 @@ impl Admin {
         Some(checkup(Health::Warning, message).with_fix(fix))
     }
 
-    fn check_telegram(&self, settings: &TelegramSettings) -> Option<Checkup> {
-        let variable = self.context.environment.variable(ORANGE_TELEGRAM_TOKEN);
-        let has_token = settings.token_file.is_some() || variable.is_some();
-        let warning = |message: &str, fix: &str| {
-            Some(Checkup::new("Telegram", Health::Warning, message).with_fix(fix))
+    /// Asks a chat server for the account; `None` if it is not set up.
+    fn check_bot(&self, kind: BotKind, settings: &Settings) -> Option<Checkup> {
+        let settings = kind.settings(&settings.chat);
+        let channel = kind.channel();
+        let key = format!("chat.{}", channel.as_str());
+        let warning = |message: &str, fix: String| {
+            Some(Checkup::new(channel.to_string(), Health::Warning, message).with_fix(fix))
         };
-        match (has_token, settings.allow.is_empty()) {
+        let has_token = kind.has_token(settings, &self.context.environment);
+        match (has_token, settings.allow.users.is_empty()) {
             (false, true) => return None,
             (true, true) => {
                 return warning(
                     "no one is allowed to give commands, so orange does not listen",
-                    "add the id of your account to `chat.telegram.allow`",
+                    format!("add the id of your account to `{key}.allow`"),
                 );
             }
             (false, false) => {
                 return warning(
                     "there is no token",
-                    "name a file with the token in `chat.telegram.token_file`",
+                    format!("name a file with the token in `{key}.token_file`"),
                 );
             }
             (true, false) => {}
         }
-        match connect(&self.context, settings) {
-            Ok(bot) => {
-                let name = bot.map(|it| it.name().to_owned()).unwrap_or_default();
-                Some(Checkup::new("Telegram", Health::Ok, format!("bot {name}")))
+        if settings.server.is_empty() {
+            return warning(
+                "the address of the server is not set",
+                format!("write the address to `{key}.server`"),
+            );
+        }
+        let bot = connect(&self.context, kind, settings);
+        let checked = bot.and_then(|bot| {
+            let problems = bot.as_ref().map(Bot::find_problems).transpose()?;
+            let name = bot.map(|it| it.name().to_owned()).unwrap_or_default();
+            Ok((name, problems.unwrap_or_default()))
+        });
+        let fix = format!("correct `[{key}]` in config.toml; docs/chat.md has the steps");
+        match checked {
+            Ok((name, problems)) if problems.is_empty() => {
+                let message = format!("bot {name}");
+                Some(Checkup::new(channel.to_string(), Health::Ok, message))
             }
-            Err(error) => warning(
-                &error.to_string(),
-                "correct `[chat.telegram]` in config.toml",
-            ),
+            Ok((_, problems)) => warning(&problems.join("; "), fix),
+            Err(error) => warning(&error.to_string(), fix),
         }
     }
 }

@@ -14,15 +14,25 @@ const TOKEN: &str = "12345:canary-Secret_token";
 fn bot(server: &Server) -> Telegram {
     let secret = Secret::new(TOKEN).unwrap();
     let environment = Environment::of([("PATH", "/bin")]);
-    Telegram::new(&server.address(), secret, &environment, Duration::ZERO)
+    Telegram::new(
+        &server.address(),
+        secret,
+        &environment,
+        Duration::ZERO,
+        allow(),
+    )
 }
 
 fn fetch(server: &Server) -> Result<Batch, ChatError> {
-    bot(server).fetch(None, "ada_bot", &allow())
+    bot(server).fetch(None, "ada_bot")
 }
 
-fn allow() -> AllowList {
-    AllowList::new([String::from("7"), String::from("-100")])
+fn allow() -> AllowLists {
+    let list = AllowList::new([String::from("7"), String::from("-100")]);
+    AllowLists {
+        users: list.clone(),
+        rooms: list,
+    }
 }
 
 fn updates(result: &Value) -> Reply {
@@ -38,15 +48,13 @@ fn requests_carry_the_offset_and_answers_go_to_the_chat() {
     });
     let bot = bot(&server);
     assert_eq!(bot.fetch_name().unwrap(), "ada_bot");
-    let batch = bot.fetch(Some(12), "ada_bot", &allow()).unwrap();
-    assert_eq!(
-        batch,
-        Batch {
-            messages: Vec::new(),
-            next: None
-        }
-    );
-    bot.send("7", &Redactor::default().body("hi")).unwrap();
+    let batch = bot.fetch(Some("12"), "ada_bot").unwrap();
+    assert_eq!(batch, Batch::default());
+    let message = MessageRef {
+        room: "7",
+        id: "12",
+    };
+    bot.send(message, &Redactor::default().body("hi")).unwrap();
     let received = server.received();
     assert!(received.iter().all(|it| it.method == "POST"));
     assert_eq!(received[1].target, format!("/bot{TOKEN}/getUpdates"));
@@ -110,7 +118,7 @@ fn each_kind_of_message_is_judged() {
     let result = json!(entries);
     let server = Server::start(move |_| updates(&result));
     let batch = fetch(&server).unwrap();
-    assert_eq!(batch.next, Some(12));
+    assert_eq!(batch.next.as_deref(), Some("12"));
     assert_eq!(batch.messages.len(), cases.len());
     for (message, (case, expected)) in batch.messages.iter().zip(&cases) {
         match (react(message), expected) {
@@ -134,8 +142,8 @@ fn an_update_that_cannot_be_read_is_passed_over() {
     assert_eq!(
         batch,
         Batch {
-            messages: Vec::new(),
-            next: Some(6)
+            next: Some(String::from("6")),
+            ..Batch::default()
         }
     );
 }
@@ -182,6 +190,7 @@ fn errors_are_classified_and_never_show_the_token() {
         Secret::new(TOKEN).unwrap(),
         &Environment::of([("PATH", "/bin")]),
         Duration::ZERO,
+        allow(),
     );
     errors.push(gone.fetch_name().unwrap_err());
     assert_eq!(errors[0], ChatError::TokenRejected);
@@ -207,7 +216,8 @@ fn errors_are_classified_and_never_show_the_token() {
 fn an_address_without_encryption_is_refused() {
     let secret = Secret::new(TOKEN).unwrap();
     let environment = Environment::of([("PATH", "/bin")]);
-    let bot = Telegram::new("http://example.org", secret, &environment, Duration::ZERO);
+    let (server, wait) = ("http://example.org", Duration::ZERO);
+    let bot = Telegram::new(server, secret, &environment, wait, allow());
     let error = bot.fetch_name().unwrap_err().to_string();
     assert!(error.contains("not encrypted"), "{error}");
     assert!(!error.contains("canary"), "{error}");

@@ -232,7 +232,7 @@ fn lesson_110_comments_without_permission_are_never_obeyed_or_answered() {
         .map(|it| (it.sender.as_str(), it.answer.as_deref().unwrap()))
         .collect();
     ignored.sort_unstable();
-    let denied = "its sender is not allowed";
+    let denied = "its sender or its room is not allowed";
     assert_eq!(
         ignored,
         [

@@ -1,18 +1,15 @@
 //! Commands from Telegram: who may give them; each is obeyed once.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::thread;
 use std::time::Duration;
 
 use orange_engine::chat::channel::Channel;
-use orange_engine::effect::Effect;
-use orange_engine::event::Fact;
-use orange_engine::names::{ProjectName, TaskId};
-use orange_engine::role::Role;
-use orange_store::{ChatState, TaskFilter};
+use orange_engine::names::ProjectName;
+use orange_store::ChatState;
 use serde_json::json;
 
+use super::{messages, tasks, write_token};
 use crate::support::telegram_server::{TOKEN, TelegramServer};
 use crate::support::{RunningSupervisor, Stage, wait_for, way};
 
@@ -22,9 +19,7 @@ const EVE: i64 = 8;
 
 /// Sets Telegram up, with these ids on the allow-list.
 fn set_up(stage: &Stage, server: &TelegramServer, allow: &str) {
-    let token = stage.path("token");
-    fs::write(&token, format!("{TOKEN}\n")).unwrap();
-    fs::set_permissions(&token, fs::Permissions::from_mode(0o600)).unwrap();
+    let token = write_token(stage, TOKEN);
     let config = format!(
         "[chat.telegram]\nserver = \"{}\"\ntoken_file = \"{}\"\nallow = [{allow}]\n",
         server.address(),
@@ -37,11 +32,6 @@ pub fn stage() -> (Stage, TelegramServer) {
     let (stage, server) = (Stage::new("minimal"), TelegramServer::start());
     set_up(&stage, &server, "\"7\"");
     (stage, server)
-}
-
-pub fn tasks(stage: &Stage) -> Vec<TaskId> {
-    let tasks = stage.store().list(&TaskFilter::default()).unwrap().tasks;
-    tasks.into_iter().map(|it| it.task.id).collect()
 }
 
 /// Writes a message and returns its answer.
@@ -105,7 +95,7 @@ fn each_command_is_answered_and_what_only_the_user_may_do_is_not_done() {
     assert!(why.contains("in `working` since"), "{why}");
     let told = ask(&server, &format!("tell {id} use oil"));
     assert_eq!(told, format!("sent to the agent of {id}"));
-    let told = messages(&stage, &id);
+    let told = messages(&stage, &id, Channel::Telegram);
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(
         told[0].starts_with("From 7 by Telegram (message "),
@@ -127,21 +117,6 @@ fn each_command_is_answered_and_what_only_the_user_may_do_is_not_done() {
     for (_, text) in server.sent() {
         assert!(!text.contains(home.trim_end_matches('/')), "{text}");
     }
-}
-
-pub fn messages(stage: &Stage, id: &TaskId) -> Vec<String> {
-    let events = stage.store().events(id, 0).unwrap().into_iter();
-    let messages = events.filter_map(|it| match it.event.fact {
-        Fact::EffectPlanned(planned) => match planned.effect {
-            Effect::NotifyRole(notify) => {
-                assert_eq!(notify.from, Role::Engine);
-                Some(notify.message)
-            }
-            _ => None,
-        },
-        _ => None,
-    });
-    messages.filter(|it| it.contains("by Telegram")).collect()
 }
 
 #[test]
@@ -171,7 +146,7 @@ fn a_command_is_obeyed_once_whatever_is_killed_or_repeated() {
     wait_for("the answer", || server.sent_to("7").contains(&told));
     thread::sleep(Duration::from_secs(1));
     assert_eq!(tasks(&stage), std::slice::from_ref(&id));
-    assert_eq!(messages(&stage, &id).len(), 1);
+    assert_eq!(messages(&stage, &id, Channel::Telegram).len(), 1);
 }
 
 #[test]
