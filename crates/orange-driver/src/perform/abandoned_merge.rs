@@ -1,5 +1,6 @@
-//! Merges that a killed process left half done.
+//! Merges that were left half done.
 
+use orange_effects::git::MergeObstacle;
 use orange_engine::effect::Effect;
 use orange_engine::names::TaskId;
 use orange_store::{Pending, PendingProgress, Store};
@@ -11,38 +12,52 @@ use crate::perform::Performer;
 impl Performer {
     /// Brings a merge to an end that no process performs any more, before a request drops it: half
     /// a merge would stay at the remote, in a branch or in a checkout, and nothing would say so.
+    /// Returns a notice for the user if it cannot be brought to an end.
     pub(crate) fn end_abandoned_merge(
         &self,
         store: &mut Store,
         id: &TaskId,
-    ) -> Result<(), DriverError> {
+    ) -> Result<Option<String>, DriverError> {
         if begun_merge(store, id)?.is_none() {
-            return Ok(());
+            return Ok(None);
         }
         // A process that performs it notices by itself that it was cancelled.
         let Some(_lock) = Lock::to_perform(&store.require(id)?.directory)? else {
-            return Ok(());
+            return Ok(None);
         };
         // It may have ended before this process got the lock.
         let Some(pending) = begun_merge(store, id)? else {
-            return Ok(());
+            return Ok(None);
         };
         let Effect::Merge(merge) = &pending.planned.effect else {
-            return Ok(());
+            return Ok(None);
         };
+        // What prevented a merge that was not interrupted is known.
+        let was_interrupted = pending.mark != PendingProgress::Failed;
         let task = store.require(id)?.task;
-        match self.finish_merge(store, &task, &pending, merge) {
-            Ok(Some(outcome)) => self.record_done(store, &pending, outcome),
-            Ok(None) => Ok(()),
-            Err(failure) => {
-                let what = format!(
-                    "a merge of `{}` was interrupted and cannot be brought to an end: {}",
-                    merge.branch, failure.error
-                );
-                self.steps.notice(store, id, what)?;
-                Ok(())
+        self.workspaces.end_verification(&task)?;
+        let reason = match self.finish_merge(store, &task, &pending, merge) {
+            Ok(None) => return Ok(None),
+            Ok(Some(Ok(outcome))) => {
+                self.record_done(store, &pending, outcome)?;
+                return Ok(None);
             }
-        }
+            Ok(Some(Err(refusal))) => {
+                let may_be_half_done = match refusal.obstacle {
+                    MergeObstacle::UncommittedChanges { .. } | MergeObstacle::Diverged => {
+                        was_interrupted
+                    }
+                    _ => false,
+                };
+                let is_half_done = refusal.pushed_remote.is_some() || may_be_half_done;
+                is_half_done.then(|| refusal.to_string())
+            }
+            Err(failure) => was_interrupted.then_some(failure.error),
+        };
+        let branch = &merge.branch;
+        Ok(reason.map(|reason| {
+            format!("a merge of `{branch}` may be half done and cannot be finished: {reason}")
+        }))
     }
 }
 
@@ -51,7 +66,7 @@ fn begun_merge(store: &Store, id: &TaskId) -> Result<Option<Pending>, DriverErro
     let mut pending = store.pending(id)?.into_iter();
     Ok(pending.find(|it| {
         let has_begun = match it.mark {
-            PendingProgress::Started { .. } => true,
+            PendingProgress::Started { .. } | PendingProgress::Failed => true,
             PendingProgress::Waiting => it.attempts > 0,
             _ => false,
         };

@@ -56,26 +56,21 @@ impl Performer {
     }
 
     /// Finishes a merge that no process performs any more, if it has changed something: the remote,
-    /// a branch or a file. `None` if it has not; then nothing is changed, and files that it was
-    /// replacing are as before.
+    /// a branch or a file. Otherwise it is refused as cancelled, and files that it was replacing are
+    /// put back. `None` if a forge makes it: whether it did is found at its pull request.
     pub(crate) fn finish_merge(
         &self,
         store: &Store,
         task: &Task,
         pending: &Pending,
         merge: &Merge,
-    ) -> Result<Option<EffectOutcome>, Failure> {
+    ) -> Result<Option<Result<EffectOutcome, Box<MergeRefusal>>>, Failure> {
         let target = self.merge_target(task)?;
         if merge.pull_request.is_some() && target.settings.forge.merge == MergePlace::Forge {
-            // Whether the forge merged it is found when its pull request is looked at.
             return Ok(None);
         }
-        let is_cancelled = || true;
-        match self.merge_here(store, task, pending, merge, &target, &is_cancelled)? {
-            Ok(merged) => Ok(Some(merged)),
-            Err(refusal) if refusal.obstacle == MergeObstacle::Cancelled => Ok(None),
-            Err(refusal) => Err(Failure::permanent(refusal)),
-        }
+        let ended = self.merge_here(store, task, pending, merge, &target, &|| true)?;
+        Ok(Some(ended))
     }
 
     fn merge_target(&self, task: &Task) -> Result<MergeTarget, Failure> {

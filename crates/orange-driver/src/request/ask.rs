@@ -3,6 +3,7 @@
 use orange_effects::git::require_branch;
 use orange_engine::Task;
 use orange_engine::document::Document;
+use orange_engine::effect::Effect;
 use orange_engine::input::{Cause, Observation, Request, RequestKind};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
@@ -88,9 +89,11 @@ impl Requests {
         if let Some(answer) = self.answer_for_moved_task(store, &task, request)? {
             return Ok(answer);
         }
-        if asks_to_leave(&request.request.kind) {
-            self.performer.end_abandoned_merge(store, id)?;
-        }
+        let half_merge = if drops_merge(&task, &request.request.kind) {
+            self.performer.end_abandoned_merge(store, id)?
+        } else {
+            None
+        };
         let document = self.steps.follow_hand_edit(store, id)?;
         let cause = Cause::Request(request.request.clone());
         let renamed = self.workspaces.rename_branch(store, id, &request.request)?;
@@ -102,6 +105,10 @@ impl Requests {
             self.steps.log_failure(id, undone);
         }
         let step_result = step_result?;
+        // A new status clears the notices, so this one comes after it.
+        if let (Some(notice), StepResult::Recorded { .. }) = (half_merge, &step_result) {
+            self.steps.notice(store, id, notice)?;
+        }
         let has_branch = matches!(
             request.request.kind,
             RequestKind::Amend {
@@ -253,10 +260,13 @@ fn is_urgent(kind: &RequestKind) -> bool {
     )
 }
 
-/// Whether the request, if it is granted, drops a merge that is in progress.
-fn asks_to_leave(kind: &RequestKind) -> bool {
-    matches!(
+/// Whether the request, if it is granted, drops a merge that is not finished.
+fn drops_merge(task: &Task, kind: &RequestKind) -> bool {
+    let mut pending = task.pending.iter();
+    let has_merge = pending.any(|it| matches!(it.planned.effect, Effect::Merge(_)));
+    let leaves = matches!(
         kind,
         RequestKind::Move { .. } | RequestKind::Verb(_) | RequestKind::Amend { to: Some(_), .. }
-    )
+    );
+    has_merge && leaves
 }

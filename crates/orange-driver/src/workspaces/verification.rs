@@ -135,6 +135,12 @@ impl Workspaces {
         )
     }
 
+    /// Ends the processes that a verification for a task left running.
+    pub(crate) fn end_verification(&self, task: &Task) -> Result<(), DriverError> {
+        self.end_remaining(VERIFY, task)?;
+        Ok(())
+    }
+
     /// Ends the processes that earlier verifications of a project left running, for any of its
     /// tasks, because all verifications of a project share one worktree.
     fn end_verifications(&self, project: &Project) -> Result<(), DriverError> {

@@ -150,7 +150,11 @@ impl Wait {
             Wait::Harness { harness, .. } => raise_hint(harness.as_str(), "[limits.harness]"),
             Wait::Parked(parking) => parked_hint(parking),
             Wait::Status { status, .. } => raise_hint(status.as_str(), "[limits.status]"),
-            Wait::Pool { .. } => raise_hint("size", "[pool]"),
+            Wait::Pool { project, limit, .. } => format!(
+                "finish or cancel one of them (see `orange task list`), or run `orange project \
+                 update {project} --pool-size {}`",
+                limit + 1
+            ),
             Wait::Disk { .. } => String::from(
                 "make room on that disk: `orange workspace list --size` shows what the worktrees \
                  take, `orange workspace remove` deletes those that no task has; or lower `disk` \

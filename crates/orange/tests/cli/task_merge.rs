@@ -999,7 +999,7 @@ fn a_merge_that_a_cancel_ends_is_no_success() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{told}");
     assert!(
-        told.contains("was not merged: it went to `cancelled`"),
+        told.contains("went to `cancelled` while it was being merged"),
         "{told}"
     );
 }

@@ -267,6 +267,34 @@ fn a_default_branch_that_moves_during_a_verification_is_verified_again() {
     assert!(repo.app().join("elsewhere").exists());
 }
 
+#[test]
+fn a_remote_that_moves_during_a_verification_is_merged_and_verified_again() {
+    let repo = RepoFixture::new();
+    branch(&repo);
+    let remote = add_remote(&repo);
+    repo.git(&repo.path(""), &["clone", "-q", "remote.git", "colleague"]);
+    let parameters = MergeParameters::now(&repo, MergeStrategy::Auto).with_push();
+    let git = repo.open();
+    let seen = RefCell::new(Vec::new());
+    let verify = |commit: &CommitId| {
+        seen.borrow_mut().push(commit.to_string());
+        if seen.borrow().len() == 1 {
+            let colleague = repo.path("colleague");
+            repo.commit(&colleague, "elsewhere", "other work\n");
+            repo.git(&colleague, &["push", "-q", "origin", "main"]);
+        }
+        Ok(Ok(()))
+    };
+    let merged = parameters.with_request(Some(&verify), |merge| git.merge(merge));
+    assert!(matches!(merged.unwrap(), MergeOutcome::Merged { .. }));
+    let seen = seen.into_inner();
+    assert_eq!(seen.len(), 2);
+    for place in [&repo.app(), &remote] {
+        assert_eq!(seen[1], tip(&repo, place, "main"));
+    }
+    assert!(repo.app().join("elsewhere").exists());
+}
+
 /// A signature of ssh needs no key ring.
 #[test]
 fn a_merge_is_signed_if_the_users_own_configuration_signs() {

@@ -193,6 +193,11 @@ impl Git {
             }
             return match self.push_and_move(merge, remote, &tips, &to, was_there)? {
                 Ok(()) => self.current_result(merge, remote, to, was_there).map(Ok),
+                // Somebody pushed in the meantime: the next round is made on that.
+                Err(MergeFailure {
+                    obstacle: MergeObstacle::Rejected { .. },
+                    ..
+                }) if self.has_moved(merge, tip)? => continue,
                 Err(failure) => Ok(Err(failure)),
             };
         }
@@ -240,6 +245,12 @@ impl Git {
             pushed_to: remote.map(Remote::name_and_address),
             forwarded: checkouts.map(|it| it.path().to_owned()).collect(),
         })
+    }
+
+    /// Whether the default branch is no longer at this commit, here or at the remote.
+    fn has_moved(&self, merge: &MergeRequest<'_>, tip: &CommitId) -> Result<bool, GitError> {
+        self.fetch_for(merge)?;
+        Ok(self.tips(merge.default)?.target() != tip)
     }
 
     fn fetch_for(&self, merge: &MergeRequest<'_>) -> Result<Freshness, GitError> {

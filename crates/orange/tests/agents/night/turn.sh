@@ -20,19 +20,20 @@ finish() {
     report '{"status":"done","summary":"It greets."}'
 }
 
-# The agent's own process: the last one below orange.
-agent() {
-    pid=$$
-    while :; do
-        above=$(sed 's/.*) . \([0-9]*\) .*/\1/' "/proc/$pid/stat")
-        case $(cat "/proc/$above/comm") in orange) break ;; esac
-        pid=$above
+# Kills the agent: every process of its run, wherever it was moved to, and this one last.
+crash() {
+    for process in /proc/[0-9]*; do
+        pid=${process#/proc/}
+        if [ "$pid" != $$ ] && [ "$(cat "$process/comm")" != orange ] &&
+            grep -qsz "^ORANGE_RUN_ID=$ORANGE_RUN_ID\$" "$process/environ"; then
+            kill -9 "$pid"
+        fi
     done
-    echo "$pid"
+    kill -9 $$
 }
 
 case $kind:$first in
-crash:yes) kill -9 "$(agent)" ;;
+crash:yes) crash 2>/dev/null ;;
 silent:yes) echo half > half.txt ;;
 malformed:*) report '{"status": done, "summary": ' ;;
 review:*) report '{"status":"needs_review","reason":"Which French?"}' ;;
