@@ -120,7 +120,7 @@ fn a_remote_that_has_moved_is_included() {
 }
 
 #[test]
-fn a_remote_that_moves_during_the_push_rejects_it() {
+fn a_remote_that_moves_during_the_push_is_merged_in_another_round() {
     let repo = RepoFixture::new();
     branch(&repo);
     add_remote(&repo);
@@ -132,15 +132,14 @@ fn a_remote_that_moves_during_the_push_rejects_it() {
         repo.path("other").display()
     );
     let program = repo.wrapper("late", &script);
-    let before = (main_of(&repo, "app"), files(&repo.app()));
     let parameters = MergeParameters::now(&repo, MergeStrategy::Merge).with_push();
-    let obstacle = parameters.obstacle(&repo.open_with(program));
-    assert!(
-        matches!(obstacle, MergeObstacle::Rejected { .. }),
-        "{obstacle:?}"
-    );
-    assert_eq!(main_of(&repo, "remote.git"), late);
-    assert_eq!((main_of(&repo, "app"), files(&repo.app())), before);
+    let commit = parameters.merge(&repo.open_with(program));
+    for place in ["app", "remote.git"] {
+        assert_eq!(main_of(&repo, place), commit);
+    }
+    let first_parent = repo.git(&repo.app(), &["rev-parse", &format!("{commit}^1")]);
+    assert_eq!(first_parent.trim(), late);
+    assert!(repo.app().join("theirs").exists());
 }
 
 #[test]

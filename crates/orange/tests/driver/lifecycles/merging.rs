@@ -440,6 +440,8 @@ fn push_to_a_remote(stage: &Stage) {
     ] {
         stage.git_output("repo", &call);
     }
+    let remote = remote.to_string();
+    stage.run_ok(&["project", "update", "app", "--remote", &remote]);
     stage.configure("push", &json!(true));
 }
 
@@ -522,6 +524,7 @@ fn a_merge_that_is_only_at_the_remote_is_named_after_a_cancel() {
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
     let (code, output) = stage.call(&["task", "merge", id]);
     assert_eq!(code, 3, "{output}");
+    assert!(output.contains("already has"), "{output}");
     stage.run_ok(&["task", "cancel", id, "--yes"]);
     stage.wait_for_status(&ids[0], "cancelled");
     let attention = stage.task(&ids[0]).attention.join("; ");
