@@ -68,7 +68,7 @@ fn begun_merge(store: &Store, id: &TaskId) -> Result<Option<Pending>, DriverErro
         let has_begun = match it.mark {
             PendingProgress::Started { .. } | PendingProgress::Failed => true,
             PendingProgress::Waiting => it.attempts > 0,
-            _ => false,
+            PendingProgress::Stopped => false,
         };
         has_begun && matches!(it.planned.effect, Effect::Merge(_))
     }))

@@ -2,7 +2,7 @@
 
 use crate::language::gates::GitCondition;
 use crate::language::verbs::Verb;
-use crate::names::{Status, TaskId, WorkflowName};
+use crate::names::{BranchName, Status, TaskId, WorkflowName};
 use crate::refusal::{Attempt, Blocker, GateFailure, Refusal};
 use crate::refusal::{HAS_SUMMARY, describe_section};
 use crate::role::Role;
@@ -76,23 +76,10 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
         Blocker::Terminal {
             is_cancelled: true, ..
         } => format!("continue it with `orange task reopen {task}`"),
-        Blocker::Terminal {
-            branch: Some(branch),
-            ..
-        } if matches!(
-            refusal.attempt,
-            Attempt::Verb {
-                verb: Verb::Merge,
-                ..
-            }
-        ) =>
-        {
-            format!("its workflow leaves that to you: run `git merge {branch}` in your checkout")
-        }
-        Blocker::Terminal { .. }
-        | Blocker::NotCancelled {
+        Blocker::Terminal { branch, .. } => finished_hint(branch.as_ref(), refusal),
+        Blocker::NotCancelled {
             has_ended: true, ..
-        } => String::from("create a new task for further work with `orange task create`"),
+        } => finished_hint(None, refusal),
         Blocker::UnknownStatus { allowed, .. }
             if matches!(refusal.attempt, Attempt::Create { .. }) =>
         {
@@ -178,6 +165,23 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
             format!("run `orange task create --status {status}`")
         }
     })
+}
+
+/// What is left to do with a finished task; `branch` if merging it is left to the user.
+fn finished_hint(branch: Option<&BranchName>, refusal: &Refusal) -> String {
+    let merges = matches!(
+        refusal.attempt,
+        Attempt::Verb {
+            verb: Verb::Merge,
+            ..
+        }
+    );
+    match branch.filter(|_| merges) {
+        Some(branch) => {
+            format!("its workflow leaves that to you: run `git merge {branch}` in your checkout")
+        }
+        None => String::from("create a new task for further work with `orange task create`"),
+    }
 }
 
 fn no_agent_hint(refusal: &Refusal) -> String {

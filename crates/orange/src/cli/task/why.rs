@@ -4,6 +4,7 @@ use std::iter;
 
 use orange_config::Environment;
 use orange_driver::{Explanation, Observation, Outlook, RunObservation, TaskDetails};
+use orange_engine::Task;
 use orange_engine::delegation::{ChildMerge, DelegationLink};
 use orange_engine::names::TaskId;
 use orange_engine::next_step::NextStep;
@@ -243,23 +244,9 @@ fn text(
                    be reopened";
         line(Style::Plain, fix);
     }
-    if outlook.is_cancelled {
-        let sentence = format!(
-            "it was cancelled; `orange task reopen {}` continues it",
-            task.id
-        );
-        line(Style::Plain, &sentence);
-    } else if outlook.leaves_merging_to_user {
-        let branch = &task.branch;
-        let sentence = format!(
-            "it is finished; its workflow leaves merging to you: `git merge {branch}` in your \
-             checkout"
-        );
-        line(Style::Plain, &sentence);
-    } else if outlook.ways.is_empty() {
-        line(Style::Plain, "it is finished; there is no next step");
-    } else {
-        line(Style::Bold, "next");
+    match end_sentence(task, outlook) {
+        Some(sentence) => line(Style::Plain, &sentence),
+        None => line(Style::Bold, "next"),
     }
     for way in &outlook.ways {
         push_next_step(way, &mut line);
@@ -268,6 +255,24 @@ fn text(
         line(Style::Warn, &format!("unknown: {unknown}"));
     }
     text
+}
+
+/// What is left to do with a task that has ended; `None` if it has not.
+fn end_sentence(task: &Task, outlook: &Outlook) -> Option<String> {
+    let Task { id, branch, .. } = task;
+    if outlook.is_cancelled {
+        return Some(format!(
+            "it was cancelled; `orange task reopen {id}` continues it"
+        ));
+    }
+    if outlook.leaves_merging_to_user {
+        return Some(format!(
+            "it is finished; its workflow leaves merging to you: `git merge {branch}` in your \
+             checkout"
+        ));
+    }
+    let has_ended = outlook.ways.is_empty();
+    has_ended.then(|| String::from("it is finished; there is no next step"))
 }
 
 fn push_next_step(way: &NextStep, line: &mut impl FnMut(Style, &str)) {

@@ -449,7 +449,9 @@ fn push_to_a_remote(stage: &Stage) {
 fn kill_performers(stage: &Stage) {
     wait_for("the deaths", || {
         let callers = callers(stage);
-        callers.iter().for_each(|pid| kill(*pid));
+        for pid in &callers {
+            kill(*pid);
+        }
         callers.is_empty()
     });
 }
