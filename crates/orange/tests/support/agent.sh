@@ -128,7 +128,8 @@ next() {
     count="$SCRIPTS/.$ORANGE_ROLE"
     # Agents of several tasks count together; the lock ends with its holder.
     turn=$(flock "$count.lock" sh -c \
-        'n=$(($(cat "$1" 2>/dev/null || echo 0) + 1)); echo $n > "$1"; echo $n' sh "$count")
+        'n=$(($(cat "$1" 2>/dev/null || echo 0) + 1)); echo $n > "$1.new"; mv "$1.new" "$1"; echo $n' \
+        sh "$count")
     if [ -f "$SCRIPTS/$ORANGE_ROLE-$turn" ]; then
         . "$SCRIPTS/$ORANGE_ROLE-$turn"
     fi

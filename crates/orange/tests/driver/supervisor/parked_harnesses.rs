@@ -310,7 +310,7 @@ fn another_harness_takes_over_from_a_parked_one() {
     stage.run_ok(&["task", "spawn", second.as_str(), "--wait", "60"]);
     wait_for("the second", || stage.is_alive(&second));
     assert_eq!(stage.task(&second).harness.as_str(), "other");
-    assert_eq!(stage.started(), 3);
+    wait_for("its turn", || stage.started() == 3);
     drop(serving);
 }
 
