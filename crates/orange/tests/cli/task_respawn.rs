@@ -26,6 +26,7 @@ fn an_agent_that_was_lost_with_an_unread_message_is_respawned() {
     stage.script("worker-1", "hang");
     let id = stage.create(&["Add a line"]);
     stage.run_ok(&["task", "spawn", id.as_str()]);
+    wait_for("the agent", || stage.path("scripts/hangs").exists());
     stage.call(&["task", "tell", id.as_str(), "-m", "hello", "--wait", "0"]);
     stage.tmux(&["kill-server"]);
     stage.wait_for_end(&id);

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::support::{RunningSupervisor, Stage};
+use crate::support::{RunningSupervisor, Stage, wait_for};
 
 #[test]
 fn wait_ends_when_the_status_is_reached_or_unreachable() {
@@ -46,8 +46,9 @@ fn wait_ends_when_the_status_is_reached_or_unreachable() {
 fn it_is_the_users_turn_when_an_agent_has_failed_or_was_stopped() {
     let stage = Stage::new("minimal");
     let id = stage.create(&["fix", "Fix it"]);
-    stage.script("worker-1", "pause never");
+    stage.script("worker-1", "hang");
     stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    wait_for("the agent", || stage.path("scripts/hangs").exists());
     let wait = ["task", "wait", "fix", "--until", "human", "--timeout", "0"];
     let (code, output) = stage.call(&wait);
     assert_eq!(code, 5, "{output}");
