@@ -77,13 +77,20 @@ impl ReportingAgent {
     fn ask_with(&self, payload: &Value) -> Hook {
         let before = self.requests();
         let child = self.start_hook(payload);
-        let new = || {
-            let mut requests = self.requests().into_iter();
-            requests.find(|it| !before.contains(it))
-        };
-        wait_for("the request", || new().is_some());
-        let id = new().unwrap()["id"].as_str().unwrap().to_owned();
+        let id = self.await_request(&before);
         Hook { child, id }
+    }
+
+    /// The id of the first request that was not there before, read once: it may end at any time.
+    fn await_request(&self, before: &[Value]) -> String {
+        let mut id = None;
+        wait_for("the request", || {
+            let mut requests = self.requests().into_iter();
+            let new = requests.find(|it| !before.contains(it));
+            id = new.map(|it| it["id"].as_str().unwrap().to_owned());
+            id.is_some()
+        });
+        id.unwrap()
     }
 
     /// The requests in the queue.
@@ -98,8 +105,7 @@ impl ReportingAgent {
     /// Starts a hook of an agent that shows its own dialog meanwhile.
     fn ask_beside_dialog(&self, command: &str) -> Hook {
         let child = self.start_hook_with(&["agent-ask", "--dialog"], &claude_payload(command));
-        wait_for("the request", || !self.requests().is_empty());
-        let id = self.requests()[0]["id"].as_str().unwrap().to_owned();
+        let id = self.await_request(&[]);
         Hook { child, id }
     }
 
@@ -187,7 +193,7 @@ fn two_requests_at_once_are_answered_separately() {
 #[test]
 fn without_an_answer_the_agents_own_dialog_takes_over() {
     let agent = ReportingAgent::new();
-    agent.limit_wait("3s");
+    agent.limit_wait("5s");
     let hook = agent.ask("git push");
     let id = hook.id.clone();
     assert_eq!(hook.finish(), "", "the agent decides what follows");
@@ -241,7 +247,7 @@ fn an_agent_that_reads_no_answer_any_more_does_not_wait() {
 #[test]
 fn the_end_of_a_dialog_is_seen_after_orange_stopped_waiting() {
     let agent = ReportingAgent::new();
-    agent.limit_wait("1s");
+    agent.limit_wait("5s");
     let mut hook = agent.ask_beside_dialog("git push");
     wait_for("the end of the request", || agent.requests().is_empty());
     assert!(hook.is_waiting(), "the dialog is open");
