@@ -24,6 +24,8 @@ pub enum Evidence {
     OutOfMemory,
     /// Its window or session was closed.
     Closed,
+    /// It was headless and had finished its turn, but it did not exit.
+    NoExit,
     /// The process was lost with its tmux server or its machine.
     Environment,
     /// The harness has no quota left.
@@ -53,6 +55,7 @@ impl Evidence {
                 | Evidence::Signal { .. }
                 | Evidence::OutOfMemory
                 | Evidence::Closed
+                | Evidence::NoExit
         )
     }
 
@@ -80,6 +83,7 @@ impl fmt::Display for Evidence {
             Evidence::Signal { signal } => write!(formatter, "was killed by signal {signal}"),
             Evidence::OutOfMemory => formatter.write_str("ran out of memory"),
             Evidence::Closed => formatter.write_str("had its window closed"),
+            Evidence::NoExit => formatter.write_str("finished its turn but did not exit"),
             Evidence::Environment => formatter.write_str("was lost with its tmux server"),
             Evidence::Quota { until: None } => formatter.write_str("has no quota left"),
             Evidence::Quota { until: Some(until) } => {

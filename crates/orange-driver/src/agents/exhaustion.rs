@@ -1,8 +1,11 @@
-//! Ends agents that report that their harness cannot continue.
+//! Ends agents that report that they cannot continue, or that never exit.
 //!
 //! A coding agent in a terminal does not exit when its model has no quota left: it says so and
 //! waits. What it says, in an event or in its transcript, counts as its end if every other agent of
 //! the harness would hit the same limit. The agent is restarted when the harness can be used again.
+//!
+//! A headless run exits when its turn is over. One that does not would keep its place among the
+//! agents forever.
 
 use std::path::Path;
 
@@ -11,8 +14,10 @@ use orange_config::clock;
 use orange_engine::Task;
 use orange_engine::activity::{Activity, ActivityState, failing_since};
 use orange_engine::death::{Judgement, judge_live};
+use orange_engine::evidence::Evidence;
 use orange_engine::names::{HarnessName, RunId, TaskId};
 use orange_engine::task::RunState;
+use orange_engine::time::Timestamp;
 use orange_store::{RunRecord, Store};
 
 use super::results::read_tail;
@@ -24,6 +29,9 @@ const TAIL_BYTES: u64 = 256 * 1024;
 
 /// How many milliseconds a headless run that reported a failure has to exit on its own.
 const EXIT_GRACE_MILLIS: i64 = 5000;
+
+/// How many milliseconds a headless run that has finished its turn has to exit on its own.
+const IDLE_GRACE_MILLIS: i64 = 120_000;
 
 impl Agents {
     /// Ends runs that reported they cannot continue.
@@ -61,9 +69,27 @@ impl Agents {
     }
 
     fn judge_exhaustion(&self, task: &Task, record: &RunRecord) -> Option<Judgement> {
+        if self.should_have_exited(task, record) {
+            return Some(Judgement {
+                evidence: Evidence::NoExit,
+                output_line: None,
+            });
+        }
         let text = self.last_failure(task, record)?;
         let rules = self.death_rules(&task.id, record);
         judge_live(&rules, &text, clock::now(), self.clock_offset_for(&rules))
+    }
+
+    /// Whether a headless run has been idle for longer than any exit takes.
+    fn should_have_exited(&self, task: &Task, record: &RunRecord) -> bool {
+        if !record.headless || !self.can_be_headless(&record.harness) {
+            return false;
+        }
+        let events = self.events_of(&task.project, &task.id, &record.id);
+        let activity = Activity::from_events(&events);
+        let is_over =
+            |at: Timestamp| clock::now().millis().saturating_sub(at.millis()) >= IDLE_GRACE_MILLIS;
+        activity.state == ActivityState::Idle && activity.evidence.is_some_and(|it| is_over(it.at))
     }
 
     /// Why the last turn of an agent failed, if it did and the reason was reported.

@@ -189,9 +189,11 @@ fn cause_of_death(evidence: &Evidence) -> Option<Cause> {
         Evidence::OutOfMemory => Some(Cause::OutOfMemory),
         Evidence::MissingProgram => Some(Cause::MissingProgram),
         Evidence::Environment => Some(Cause::Environment),
-        Evidence::Exit { .. } | Evidence::Signal { .. } | Evidence::Closed | Evidence::Stopped => {
-            None
-        }
+        Evidence::Exit { .. }
+        | Evidence::Signal { .. }
+        | Evidence::Closed
+        | Evidence::NoExit
+        | Evidence::Stopped => None,
     }
 }
 

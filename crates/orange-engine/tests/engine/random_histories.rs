@@ -91,6 +91,7 @@ fn any_evidence() -> impl Strategy<Value = Evidence> {
         Evidence::Signal { signal: 9 },
         Evidence::OutOfMemory,
         Evidence::Closed,
+        Evidence::NoExit,
         Evidence::Environment,
         Evidence::Quota { until: None },
         Evidence::Login,

@@ -44,6 +44,11 @@ pub(super) fn judge(steps: &mut PlanBuilder<'_>, death: &Death<'_>) -> Result<()
         evidence: evidence.clone(),
         output_line: death.output_line.cloned(),
     });
+    // Its process is killed before anything else is done for the task.
+    if *evidence == Evidence::NoExit {
+        let plan_version = steps.next_version();
+        steps.end_leftovers(plan_version, role);
+    }
     let Some(state) = steps.workflow.state(&steps.task.status) else {
         return Ok(());
     };

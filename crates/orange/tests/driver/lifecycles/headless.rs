@@ -10,9 +10,10 @@ use orange_engine::evidence::Evidence;
 use orange_engine::names::TaskId;
 use orange_engine::parking::Reason;
 use orange_engine::task::PendingEffect;
+use orange_engine::time::Timestamp;
 use serde_json::{Value, json};
 
-use crate::support::{Stage, wait_for, way};
+use crate::support::{RunningSupervisor, Stage, wait_for, way};
 
 /// How the scripted agent starts headless, and what it prints then.
 const HEADLESS: &str = r#"
@@ -270,6 +271,49 @@ fn a_run_killed_while_printing_has_no_clear_result() {
     assert_eq!(fs::read(result_file(&stage, &id, 1)).unwrap(), b"");
     let logs = stage.run_ok(&["task", "logs", id.as_str()]);
     assert!(logs.contains("runs headless"), "{logs}");
+}
+
+/// Makes everything that a run has reported three minutes older.
+fn age_events(stage: &Stage, id: &TaskId) {
+    let path = result_file(stage, id, 0).with_file_name("events.jsonl");
+    let lines = fs::read_to_string(&path).unwrap();
+    let before = clock::now().millis() - 180_000;
+    let lines = lines.lines().filter(|line| !line.is_empty());
+    let aged = lines.map(|line| {
+        let mut event: Value = serde_json::from_str(line).unwrap();
+        event["at"] = json!(Timestamp::from_millis(before));
+        format!("{event}\n")
+    });
+    let aged: String = aged.collect();
+    fs::write(&path, aged).unwrap();
+}
+
+#[test]
+fn a_run_that_has_finished_but_does_not_exit_gives_up_its_place() {
+    let stage = staged();
+    let settings = "[supervisor]\nsweep = \"1s\"\n[limits]\nagents = 1\n";
+    fs::write(stage.path("home/config.toml"), settings).unwrap();
+    let idle = "commit one\norange agent-event idle\necho $$ | give pid\nhang";
+    stage.script("worker-1", idle);
+    stage.script("worker-2", GOOD);
+    let _serving = RunningSupervisor::start(&stage);
+    let id = created(&stage);
+    wait_for("the end of the turn", || stage.path("scripts/pid").exists());
+    // It may take its time to exit.
+    let update = ["task", "update", id.as_str(), "--summary", "Add two lines"];
+    stage.run_ok(&update);
+    assert_eq!(stage.task(&id).status.as_str(), "in_progress");
+    assert_eq!(stage.panes(), ["worker:0"]);
+    age_events(&stage, &id);
+    stage.wait_for_status(&id, "done");
+    let pid = fs::read_to_string(stage.path("scripts/pid")).unwrap();
+    let process = PathBuf::from(format!("/proc/{}", pid.trim()));
+    assert!(!process.exists(), "its process was killed");
+    let runs = stage.store().runs(&id).unwrap();
+    assert_eq!(runs[0].evidence, Some(Evidence::NoExit));
+    let history = stage.run_ok(&["task", "history", id.as_str()]);
+    let reason = "finished its turn but did not exit";
+    assert!(history.contains(reason), "{history}");
 }
 
 #[test]
