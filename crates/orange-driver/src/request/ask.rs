@@ -194,8 +194,10 @@ impl Requests {
             StepResult::Refused(refusal) => {
                 // Observing may have planned effects, which are performed even if the request was
                 // refused.
-                if matches!(request.waiting, WaitPolicy::Detached(_)) {
-                    self.context.leave_to_performer(store, id)?;
+                match request.waiting {
+                    WaitPolicy::Detached(_) => self.context.leave_to_performer(store, id)?,
+                    WaitPolicy::Here => self.performer.perform(id).map(drop)?,
+                    WaitPolicy::Skip => {}
                 }
                 return Ok(Answer::Refused(refusal));
             }
