@@ -76,6 +76,7 @@ impl Driver {
             &forge,
             &steps,
             &agents,
+            &performer,
             &requests,
         );
         Driver {

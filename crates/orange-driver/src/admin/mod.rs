@@ -21,6 +21,7 @@ use crate::agents::Agents;
 use crate::callers::Callers;
 use crate::context::Context;
 use crate::forge::Forge;
+use crate::perform::Performer;
 use crate::request::Requests;
 use crate::steps::Steps;
 use crate::workspaces::Workspaces;
@@ -34,6 +35,7 @@ pub struct Admin {
     forge: Forge,
     steps: Steps,
     agents: Agents,
+    performer: Performer,
     requests: Requests,
 }
 
@@ -45,6 +47,7 @@ impl Admin {
         forge: &Forge,
         steps: &Steps,
         agents: &Agents,
+        performer: &Performer,
         requests: &Requests,
     ) -> Admin {
         Admin {
@@ -54,6 +57,7 @@ impl Admin {
             forge: forge.clone(),
             steps: steps.clone(),
             agents: agents.clone(),
+            performer: performer.clone(),
             requests: requests.clone(),
         }
     }

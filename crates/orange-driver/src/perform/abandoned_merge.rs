@@ -62,7 +62,7 @@ impl Performer {
 }
 
 /// The merge of a task that some process has begun.
-fn begun_merge(store: &Store, id: &TaskId) -> Result<Option<Pending>, DriverError> {
+pub(crate) fn begun_merge(store: &Store, id: &TaskId) -> Result<Option<Pending>, DriverError> {
     let mut pending = store.pending(id)?.into_iter();
     Ok(pending.find(|it| {
         let has_begun = match it.mark {

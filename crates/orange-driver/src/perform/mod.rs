@@ -4,7 +4,7 @@
 //! process records a new effect while the lock is held, this last check finds it, so no effect is
 //! left behind.
 
-mod abandoned_merge;
+pub(crate) mod abandoned_merge;
 mod act;
 mod assistants;
 mod children;

@@ -115,6 +115,15 @@ fn plan_text(plan: &UninstallPlan, width: Option<usize>) -> Text {
     if plan.agents.is_empty() && !plan.supervisor && !plan.tmux_server {
         list.line(Style::Plain, "nothing is running");
     }
+    if !plan.merges.is_empty() {
+        list.heading("Will finish or undo:");
+    }
+    for task in &plan.merges {
+        list.line(
+            Style::Plain,
+            &format!("the unfinished merge of task {task}"),
+        );
+    }
     list.heading("Will remove:");
     for worktree in &plan.worktrees {
         let task = worktree.task.as_ref();

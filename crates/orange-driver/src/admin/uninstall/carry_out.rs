@@ -46,6 +46,7 @@ impl Admin {
         let mut locks = Vec::new();
         let mut kept = BTreeSet::new();
         if let Some(store) = &mut store {
+            self.end_merges(store, &mut report)?;
             let tasks = stored_tasks(store)?;
             for stored in &tasks {
                 locks.extend(lock_task(stored)?);
@@ -69,6 +70,24 @@ impl Admin {
 
     pub(super) fn report_progress(&self, action: &str) {
         self.context.progress.report(action.to_owned());
+    }
+
+    /// Finishes or undoes merges that were interrupted, while it is still known what they did.
+    fn end_merges(
+        &self,
+        store: &mut Store,
+        report: &mut UninstallReport,
+    ) -> Result<(), DriverError> {
+        for stored in stored_tasks(store)? {
+            let id = &stored.task.id;
+            if let Some(notice) = self.performer.end_abandoned_merge(store, id)? {
+                report.problems.push(format!(
+                    "task `{id}`: {notice}; solve this, or give the merge up with \
+                     `orange task cancel {id}`"
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn remove_skills(&self, report: &mut UninstallReport) {

@@ -16,13 +16,14 @@ use orange_effects::git::{Git, GitError};
 use orange_effects::skill_file::{self, SkillState};
 use orange_engine::names::{BranchName, ProjectName, TaskId};
 use orange_engine::role::Role;
-use orange_store::{Store, StoreError, TaskFilter, WorkspaceState};
+use orange_store::{PendingProgress, Store, StoreError, TaskFilter, WorkspaceState};
 use serde::Serialize;
 
 use crate::DriverError;
 use crate::admin::Admin;
 use crate::admin::skills::SkillAction;
 use crate::admin::worktree_repository::open_worktree;
+use crate::perform::abandoned_merge::begun_merge;
 use crate::workspaces::Workspaces;
 use crate::workspaces::kept::KeptWorktree;
 
@@ -39,6 +40,8 @@ pub struct UninstallPlan {
     pub tmux_server: bool,
     /// Agents that are running and will be stopped.
     pub agents: Vec<LiveAgent>,
+    /// Tasks whose merge was interrupted; it is finished or undone first.
+    pub merges: Vec<TaskId>,
     /// Worktrees to remove; their uncommitted work is saved first.
     pub worktrees: Vec<WorktreeToRemove>,
     /// Worktrees that hold something that cannot be saved, or that cannot be read; they stay, and
@@ -135,6 +138,7 @@ impl Admin {
             supervisor: self.context.is_supervised(),
             tmux_server: self.context.tmux.list().is_ok(),
             agents: Vec::new(),
+            merges: Vec::new(),
             worktrees: Vec::new(),
             kept_worktrees: Vec::new(),
             moved_worktrees: Vec::new(),
@@ -153,6 +157,10 @@ impl Admin {
             Err(error) => return Err(error.into()),
         };
         for summary in store.list(&TaskFilter::default())?.tasks {
+            let merge = begun_merge(&store, &summary.task.id)?;
+            if merge.is_some_and(|it| it.mark != PendingProgress::Failed) {
+                plan.merges.push(summary.task.id.clone());
+            }
             for run in store.runs(&summary.task.id)? {
                 if run.ended_at.is_none() && run.place.is_some() {
                     plan.agents.push(LiveAgent {

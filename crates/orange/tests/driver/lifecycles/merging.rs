@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -43,7 +42,7 @@ const CHECK: &str =
     "test \"$(ls items | wc -l)\" -eq \"$(cat count.txt)\" && ls items | cmp - list.txt";
 
 /// A project whose default branch satisfies [`CHECK`], and tasks in review that all add an item.
-fn reviewed_tasks(count: usize) -> (Stage, Vec<TaskId>) {
+pub(super) fn reviewed_tasks(count: usize) -> (Stage, Vec<TaskId>) {
     let stage = Stage::new("minimal");
     stage.configure("pool_size", &json!(count));
     stage.configure("merge_verify", &json!(CHECK));
@@ -73,7 +72,7 @@ fn reviewed_tasks(count: usize) -> (Stage, Vec<TaskId>) {
     (stage, ids)
 }
 
-fn is_done(stage: &Stage, id: &TaskId) -> bool {
+pub(super) fn is_done(stage: &Stage, id: &TaskId) -> bool {
     stage.task(id).status.as_str() == "done"
 }
 
@@ -92,7 +91,7 @@ fn failed_merge(stage: &Stage, id: &TaskId) -> Option<String> {
 }
 
 /// How often a merge of the task succeeded.
-fn merge_count(stage: &Stage, id: &TaskId) -> usize {
+pub(super) fn merge_count(stage: &Stage, id: &TaskId) -> usize {
     let events = stage.store().events(id, 0).unwrap();
     let is_merge = |fact: &Fact| {
         let Fact::EffectDone { outcome, .. } = fact else {
@@ -427,111 +426,4 @@ fn a_conflict_tells_the_agent_the_files_and_the_base() {
     // The agent merged and resolved; now it is a fast-forward.
     stage.run_ok(&["task", "merge", id]);
     assert!(is_done(&stage, &ids[0]));
-}
-
-/// Gives the project a bare remote at `origin.git`, which its merges are pushed to.
-fn push_to_a_remote(stage: &Stage) {
-    let remote = stage.path("origin.git");
-    let remote = remote.display();
-    for call in [
-        format!("init -q --bare {remote}"),
-        format!("remote add origin {remote}"),
-        String::from("push -q origin main"),
-    ] {
-        stage.git_output("repo", &call);
-    }
-    let remote = remote.to_string();
-    stage.run_ok(&["project", "update", "app", "--remote", &remote]);
-    stage.configure("push", &json!(true));
-}
-
-/// Waits until every process of this home that performs has been killed.
-fn kill_performers(stage: &Stage) {
-    wait_for("the deaths", || {
-        let callers = callers(stage);
-        for pid in &callers {
-            kill(*pid);
-        }
-        callers.is_empty()
-    });
-}
-
-#[test]
-fn a_merge_that_was_killed_after_its_push_is_finished_before_a_cancel() {
-    let (stage, ids) = reviewed_tasks(1);
-    let id = ids[0].as_str();
-    stage.configure("merge_verify", &json!(""));
-    push_to_a_remote(&stage);
-    // The remote has the commit, and its answer is late.
-    let hook = stage.path("origin.git/hooks/post-receive");
-    let received = stage.path("received");
-    let text = format!("#!/bin/sh\ntouch {}\nsleep 30\n", received.display());
-    fs::write(&hook, text).unwrap();
-    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
-    stage.call(&["task", "merge", id, "--wait", "0"]);
-    wait_for("the push", || received.exists());
-    kill_performers(&stage);
-    fs::remove_file(&hook).unwrap();
-    let (code, output) = stage.call(&["task", "cancel", id, "--yes"]);
-    assert_eq!(code, 3, "{output}");
-    assert!(output.contains("it is finished"), "{output}");
-    assert!(is_done(&stage, &ids[0]), "{}", stage.diagnostics(&ids[0]));
-    assert_eq!(merge_count(&stage, &ids[0]), 1);
-    let head = |place: &str| stage.git_output(place, "rev-parse main");
-    assert_eq!(head("repo"), head("origin.git"));
-    stage.wait_until_idle(&ids[0]);
-    assert_eq!(stage.git_output("repo", "status --porcelain"), "");
-}
-
-#[test]
-fn a_merge_that_was_killed_before_it_changed_anything_is_dropped_by_a_cancel() {
-    let (stage, ids) = reviewed_tasks(1);
-    let id = ids[0].as_str();
-    let begun = stage.path("begun");
-    let command = format!(
-        "echo $$ > {0}.new; mv {0}.new {0}; exec sleep 600",
-        begun.display()
-    );
-    stage.configure("merge_verify", &json!(command));
-    let main = stage.git_output("repo", "rev-parse main");
-    stage.call(&["task", "merge", id, "--wait", "0"]);
-    wait_for("the command", || begun.exists());
-    let pid = fs::read_to_string(&begun).unwrap();
-    let command_line = Path::new("/proc").join(pid.trim()).join("cmdline");
-    // The command line of a process that has ended is empty, collected or not.
-    let is_running = || fs::read(&command_line).is_ok_and(|it| !it.is_empty());
-    kill_performers(&stage);
-    assert!(is_running());
-    stage.run_ok(&["task", "cancel", id, "--yes"]);
-    stage.wait_for_status(&ids[0], "cancelled");
-    stage.wait_until_idle(&ids[0]);
-    assert_eq!(stage.git_output("repo", "rev-parse main"), main);
-    assert_eq!(merge_count(&stage, &ids[0]), 0);
-    let task = stage.task(&ids[0]);
-    assert!(task.attention.is_empty(), "{:?}", task.attention);
-    assert!(!is_running());
-}
-
-#[test]
-fn a_merge_that_is_only_at_the_remote_is_named_after_a_cancel() {
-    let (stage, ids) = reviewed_tasks(1);
-    let id = ids[0].as_str();
-    stage.configure("merge_verify", &json!(""));
-    push_to_a_remote(&stage);
-    // A file appears in the checkout while the remote takes the commit.
-    let hook = stage.path("origin.git/hooks/post-receive");
-    let file = stage.path("repo/items").join(id);
-    let text = format!("#!/bin/sh\necho mine > {}\n", file.display());
-    fs::write(&hook, text).unwrap();
-    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
-    let (code, output) = stage.call(&["task", "merge", id]);
-    assert_eq!(code, 3, "{output}");
-    assert!(output.contains("already has"), "{output}");
-    stage.run_ok(&["task", "cancel", id, "--yes"]);
-    stage.wait_for_status(&ids[0], "cancelled");
-    let attention = stage.task(&ids[0]).attention.join("; ");
-    let named = "may be half done and cannot be finished";
-    assert!(attention.contains(named), "{attention}");
-    assert!(attention.contains("already has"), "{attention}");
-    assert_eq!(fs::read_to_string(&file).unwrap(), "mine\n");
 }

@@ -1,5 +1,6 @@
 //! Whole task lifecycles, from the first command to the end.
 
+mod abandoned_merges;
 mod context_file;
 mod decompose;
 mod delegation;
