@@ -5,11 +5,11 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use orange_config::clock::Stopwatch;
+use orange_config::clock::{Deadline, Stopwatch};
 use serde_json::json;
 
 use crate::support::reporting_agent::assert_silent;
-use crate::support::{ReportingAgent, wait_for};
+use crate::support::{ReportingAgent, SOON, wait_for};
 
 #[test]
 fn agent_events_are_shown_and_decide_nothing() {
@@ -157,12 +157,19 @@ fn a_hook_is_quick() {
         });
         times.min().unwrap()
     };
-    let hook = quickest(&|| agent.tell(&["working"]));
     let nothing = quickest(&|| {
         let mut nothing = Command::new("/bin/true");
         assert_silent(&nothing.stdin(Stdio::null()).output().unwrap());
     });
-    println!("agent-event: {hook:?}, /bin/true: {nothing:?}");
-    assert_eq!(agent.text().matches("working").count(), 20);
-    assert!(hook < nothing + Duration::from_millis(20), "{hook:?}");
+    let limit = nothing + Duration::from_millis(20);
+    // A machine that is busy for a while is asked again; one quick call shows what a call costs.
+    let mut rounds = 0;
+    let in_time = Deadline::after(SOON).wait_for(|| {
+        rounds += 1;
+        let hook = quickest(&|| agent.tell(&["working"]));
+        println!("agent-event: {hook:?}, /bin/true: {nothing:?}");
+        hook < limit
+    });
+    assert_eq!(agent.text().matches("working").count(), 20 * rounds);
+    assert!(in_time, "never within {limit:?}");
 }
