@@ -76,7 +76,6 @@ impl Driver {
             &forge,
             &steps,
             &agents,
-            &performer,
             &requests,
         );
         Driver {

@@ -21,7 +21,6 @@ use crate::agents::Agents;
 use crate::callers::Callers;
 use crate::context::Context;
 use crate::forge::Forge;
-use crate::perform::Performer;
 use crate::request::Requests;
 use crate::steps::Steps;
 use crate::workspaces::Workspaces;
@@ -35,7 +34,6 @@ pub struct Admin {
     forge: Forge,
     steps: Steps,
     agents: Agents,
-    performer: Performer,
     requests: Requests,
 }
 
@@ -47,7 +45,6 @@ impl Admin {
         forge: &Forge,
         steps: &Steps,
         agents: &Agents,
-        performer: &Performer,
         requests: &Requests,
     ) -> Admin {
         Admin {
@@ -57,7 +54,6 @@ impl Admin {
             forge: forge.clone(),
             steps: steps.clone(),
             agents: agents.clone(),
-            performer: performer.clone(),
             requests: requests.clone(),
         }
     }

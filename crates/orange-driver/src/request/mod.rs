@@ -39,7 +39,7 @@ pub struct Requests {
     forge: Forge,
     steps: Steps,
     agents: Agents,
-    performer: Performer,
+    pub(crate) performer: Performer,
 }
 
 impl Requests {

@@ -80,7 +80,7 @@ impl Admin {
     ) -> Result<(), DriverError> {
         for stored in stored_tasks(store)? {
             let id = &stored.task.id;
-            if let Some(notice) = self.performer.end_abandoned_merge(store, id)? {
+            if let Some(notice) = self.requests.performer.end_abandoned_merge(store, id)? {
                 report.problems.push(format!(
                     "task `{id}`: {notice}; solve this, or give the merge up with \
                      `orange task cancel {id}`"
