@@ -1,16 +1,31 @@
 //! Reads processes from Linux's `/proc`.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 
+use orange_config::clock::Deadline;
 use orange_config::reason;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
 
 use super::{ProcessError, ProcessIdentity, Stat};
+
+/// How long a process may seem to call `exec`.
+const EXEC_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The first size of the buffer for a process's variables, in bytes.
+const USUAL_ENVIRONMENT: usize = 64 * 1024;
+
+/// How often in a row a process must show arguments but no variables: one that calls `exec` again
+/// and again may do so once.
+const LOOKS_WITHOUT_EXEC: usize = 3;
+
+/// The number of the field of `stat` with the size of the memory.
+const VIRTUAL_MEMORY: usize = 23;
 
 /// The id of this boot; read once, because no process outlives it.
 pub fn boot() -> Result<Option<String>, ProcessError> {
@@ -66,8 +81,50 @@ pub fn table() -> Result<Vec<Stat>, ProcessError> {
 }
 
 /// The environment a process was started with: `NAME=value`, each ended by a zero byte.
+///
+/// A process that calls `exec` has no variables for a moment, so it is read again: otherwise an
+/// agent's process could be overlooked.
 pub fn environment(pid: u32) -> Option<Vec<u8>> {
-    fs::read(proc_path(pid, "environ")).ok()
+    let mut found = None;
+    let mut looks = 0;
+    Deadline::after(EXEC_TIMEOUT).wait_for(|| {
+        found = read_at_once(&proc_path(pid, "environ")).ok();
+        if found.as_ref().is_none_or(|it| !it.is_empty()) || !has_memory(pid) {
+            return true;
+        }
+        looks = if has_arguments(pid) { looks + 1 } else { 0 };
+        looks == LOOKS_WITHOUT_EXEC
+    });
+    found
+}
+
+/// Reads a file with one call: a second call would return nothing, as at the end of the file, if the
+/// process has called `exec` meanwhile.
+fn read_at_once(path: &Path) -> io::Result<Vec<u8>> {
+    let mut size = USUAL_ENVIRONMENT;
+    loop {
+        let mut bytes = vec![0; size];
+        let length = File::open(path)?.read(&mut bytes)?;
+        if length < size {
+            bytes.truncate(length);
+            return Ok(bytes);
+        }
+        size *= 4;
+    }
+}
+
+/// Whether it is neither a kernel thread nor a process that has ended.
+fn has_memory(pid: u32) -> bool {
+    let stat = fs::read(proc_path(pid, "stat")).unwrap_or_default();
+    let fields = parse_fields(&stat).unwrap_or_default();
+    let memory = fields.get(VIRTUAL_MEMORY - 3);
+    memory.is_some_and(|it| *it != "0")
+}
+
+/// Whether the process shows the arguments of a program: `exec` hides them together with the
+/// variables.
+fn has_arguments(pid: u32) -> bool {
+    fs::read(proc_path(pid, "cmdline")).is_ok_and(|it| !it.is_empty())
 }
 
 /// The name of a process and its working directory, as far as we may read them.
@@ -120,12 +177,18 @@ fn is_gone(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(Errno::SRCH.raw_os_error())
 }
 
-/// Parses a line of `stat`. The second field is the program's name in parentheses, and a name may
-/// itself contain spaces and parentheses, so the other fields begin after the last parenthesis.
-fn parse(pid: u32, bytes: &[u8]) -> Option<Stat> {
+/// The fields of a line of `stat` from the third on. The second is the program's name in parentheses,
+/// and a name may itself contain spaces and parentheses, so the others begin after the last
+/// parenthesis.
+fn parse_fields(bytes: &[u8]) -> Option<Vec<&str>> {
     let end = bytes.iter().rposition(|byte| *byte == b')')?;
     let rest = std::str::from_utf8(bytes.get(end + 1..)?).ok()?;
-    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    Some(rest.split_ascii_whitespace().collect())
+}
+
+/// Parses a line of `stat`.
+fn parse(pid: u32, bytes: &[u8]) -> Option<Stat> {
+    let fields = parse_fields(bytes)?;
     // The manual numbers the fields from 1, and these begin with the third.
     let field = |number: usize| fields.get(number - 3).copied();
     let number = |at: usize| field(at)?.parse::<i64>().ok();

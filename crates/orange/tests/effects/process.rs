@@ -145,6 +145,26 @@ fn output_held_open_by_another_process_is_not_awaited() {
     assert!(took < Duration::from_secs(10), "{took:?}");
 }
 
+/// While a process replaces its program, the kernel shows it without variables for a moment.
+#[test]
+fn a_process_that_calls_exec_again_and_again_is_found_each_time() {
+    let stage = Stage::new();
+    let script = stage.root.path().join("again.sh");
+    std::fs::write(&script, "exec sh \"$0\"\n").unwrap();
+    let pid = start(
+        &stage,
+        "restless-1",
+        &format!("exec sh {}", script.display()),
+    );
+    let run = stage.id("restless-1");
+    for round in 0..2000 {
+        let found = process::processes_of_run(&run).unwrap();
+        let pids: Vec<u32> = found.iter().map(|it| it.pid).collect();
+        assert_eq!(pids, [pid], "round {round}");
+    }
+    assert_eq!(end(&stage, "restless-1", &[]), [pid]);
+}
+
 #[test]
 fn a_process_is_gone_when_it_ended_and_not_before() {
     let stage = Stage::new();
