@@ -149,7 +149,15 @@ impl fmt::Display for MergeResult {
         }
         match self.fast_forwarded.as_slice() {
             [] => write!(formatter, "; no checkout is on `{into}`")?,
-            checkouts => write!(formatter, "; fast-forwarded `{}`", checkouts.join("`, `"))?,
+            checkouts => {
+                let checkouts = checkouts.join("`, `");
+                // They may have been there before.
+                let state = match self.origin {
+                    Origin::AlreadyMerged => "up to date:",
+                    Origin::ThisMerge | Origin::EarlierAttempt => "fast-forwarded",
+                };
+                write!(formatter, "; {state} `{checkouts}`")?;
+            }
         }
         if !self.left_out.is_empty() {
             write!(formatter, "; left out: {}", self.left_out)?;

@@ -95,7 +95,8 @@ fix() {
         printf 'Changed as requested.\n' >> "$name.txt"
         commit 'Make the requested change'
     fi
-    hand_over 'the requested change'
+    # Each handoff has to differ from the one before.
+    hand_over "the requested change, commit $(git log -1 --format=%h)"
 }
 
 hand_over() {

@@ -57,7 +57,8 @@ impl Tmux {
                         });
                     }
                 }
-                ControlMessage::Refusal(message) => return Err(TmuxError::Garbled(message)),
+                // A server without sessions lets no client attach.
+                ControlMessage::Refusal(message) => return Err(TmuxError::Disconnected(message)),
                 ControlMessage::Notice(_) => {}
             }
         }

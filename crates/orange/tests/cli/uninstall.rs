@@ -360,8 +360,14 @@ fn the_verification_worktree_of_a_removed_project_is_removed() {
     stage.wait_for_turn("worker-1");
     stage.run_ok(&["task", "merge", "fix", "--yes", "--wait", "60"]);
     stage.wait_until_idle(&id);
-    assert!(stage.home().verification().join("app").exists());
+    let verification = stage.home().verification().join("app");
+    assert!(verification.exists());
+    let (_, plan) = stage.call(&["uninstall"]);
+    assert!(plan.contains(&verification.display().to_string()), "{plan}");
+    assert!(plan.contains("info/exclude"), "{plan}");
     stage.run_ok(&["project", "remove", "app"]);
+    let (_, plan) = stage.call(&["uninstall"]);
+    assert!(plan.contains(&verification.display().to_string()), "{plan}");
     let output = stage.run_ok(&["uninstall", "--yes"]);
     assert!(!stage.home().path().exists(), "{output}");
     let worktrees = stage.git_output("repo", "worktree list --porcelain");

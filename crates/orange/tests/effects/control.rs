@@ -7,7 +7,7 @@ use std::time::Duration;
 use orange_config::clock::Deadline;
 use orange_effects::process::ProcessIdentity;
 use orange_effects::tmux::{
-    Control, ControlEvent, ListedPane, Pane, PaneEntry, PaneSnapshot, PaneState, Tmux,
+    Control, ControlEvent, ListedPane, Pane, PaneEntry, PaneSnapshot, PaneState, Tmux, TmuxError,
 };
 use serde_json::json;
 
@@ -194,4 +194,17 @@ fn a_server_that_hung_survives_the_clients_that_gave_up() {
     let (mut control, heard) = connect(&stage.tmux);
     wait_for_snapshot(&mut control, &heard);
     assert_eq!(stage.tmux.list().unwrap().server, before);
+}
+
+#[test]
+fn a_server_without_sessions_shows_no_screens() {
+    let stage = Stage::new();
+    stage.start(&Run::default());
+    stage.kill("r1");
+    assert_eq!(stage.tmux.list().unwrap().panes, []);
+    let screens = stage.tmux.screens();
+    assert!(
+        matches!(screens, Err(TmuxError::Disconnected(_))),
+        "{screens:?}"
+    );
 }

@@ -156,7 +156,7 @@ fn a_process_that_calls_exec_again_and_again_is_found_each_time() {
     let first = format!("exec sh {} 0", script.display());
     let pid = start(&stage, "restless-1", &first);
     let run = stage.id("restless-1");
-    for round in 0..2000 {
+    for round in 0..1000 {
         let found = process::processes_of_run(&run).unwrap();
         let pids: Vec<u32> = found.iter().map(|it| it.pid).collect();
         assert_eq!(pids, [pid], "round {round}");

@@ -207,7 +207,7 @@ impl Admin {
             plan_worktree(plan, &git, record.path, is_released);
         }
         // Another home that has worktrees there needs the lines and the refs.
-        if !git.has_workspaces_outside(&self.context.home.workspaces())? {
+        if !git.has_workspaces_outside(self.context.home.path())? {
             let repository = &project.path;
             let lines = git.added_excludes()?;
             if !lines.is_empty() {
@@ -232,7 +232,8 @@ impl Admin {
         Ok(())
     }
 
-    /// Adds the worktrees that belong to no registered project.
+    /// Adds the worktrees that belong to no registered project, and those in which merges were
+    /// verified.
     fn plan_leftovers(&self, plan: &mut UninstallPlan) {
         for path in export::worktrees(&self.context.home) {
             let worktrees = plan.worktrees.iter().map(|it| &it.path);
@@ -243,6 +244,21 @@ impl Admin {
             }
             match open_worktree(&path, &self.context.environment) {
                 Ok(Some(git)) => plan_worktree(plan, &git, path, false),
+                Ok(None) => plan.moved_worktrees.push(path),
+                Err(reason) => plan.kept_worktrees.push(KeptWorktree {
+                    path,
+                    reasons: vec![reason],
+                }),
+            }
+        }
+        for path in export::unhidden(&self.context.home.verification()) {
+            match open_worktree(&path, &self.context.environment) {
+                // It holds only what a merge would lead to.
+                Ok(Some(_)) => plan.worktrees.push(WorktreeToRemove {
+                    path,
+                    task: None,
+                    uncommitted: 0,
+                }),
                 Ok(None) => plan.moved_worktrees.push(path),
                 Err(reason) => plan.kept_worktrees.push(KeptWorktree {
                     path,
