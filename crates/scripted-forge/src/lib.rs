@@ -20,6 +20,8 @@
 //! forge.finish();
 //! ```
 
+pub mod gh;
+pub mod packages;
 pub mod prune;
 pub mod world;
 

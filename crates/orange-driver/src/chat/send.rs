@@ -33,7 +33,7 @@ impl Chat {
         secrets: &[&str],
         send: impl Fn(&ChatRecord, &Outbound) -> Result<(), ChatError>,
     ) -> Result<(), SendFailure> {
-        let redactor = self.forge.redactor_of(secrets);
+        let redactor = self.context.redactor(None, secrets);
         let store = Store::open_read_only(&self.context.home);
         let open = store.and_then(|it| it.open_chat(channel));
         for record in open.map_err(DriverError::from)? {

@@ -10,6 +10,7 @@ pub(crate) mod notify;
 mod orange_on_path;
 pub(crate) mod progress;
 pub(crate) mod read_store;
+pub(crate) mod redactor;
 pub(crate) mod router_pause;
 pub(crate) mod run_location;
 pub(crate) mod script_runs;

@@ -31,7 +31,8 @@ impl Context {
                 }
                 Channel::Webhook => match &settings.webhook {
                     Some(address) => {
-                        let posted = webhook::post(&self.environment, address, &json.to_string());
+                        let json = self.redactor(None, &[]).json(json);
+                        let posted = webhook::post(&self.environment, address, &json);
                         posted.map_err(|error| format!("webhook: {error}"))
                     }
                     None => Ok(()),

@@ -2,8 +2,6 @@
 //!
 //! Every change can safely be requested twice, because it looks at the forge before it acts.
 
-use std::ffi::OsStr;
-
 use orange_effects::forge::error::{ForgeError, Trouble};
 use orange_effects::forge::github::mutations::{create_linked_branch, enqueue, mark_ready};
 use orange_effects::forge::github::pull_requests::{MergeMethod, NewPullRequest};
@@ -11,7 +9,6 @@ use orange_effects::forge::github::repository::RepositoryFacts;
 use orange_effects::forge::github::runs::WorkflowRun;
 use orange_effects::forge::host::RepositoryAddress;
 use orange_effects::forge::redact::Redactor;
-use orange_effects::forge::token::Token;
 use orange_engine::effect::MergeStrategy;
 use orange_engine::forge::issue::IssueLink;
 use orange_engine::forge::knowledge::Knowledge;
@@ -27,9 +24,6 @@ use crate::forge::{Forge, ForgeFailure};
 
 /// The colour of a label that orange creates.
 pub(super) const LABEL_COLOR: &str = "ededed";
-
-/// The parts of a variable's name that mark its value as a secret.
-const SECRET_NAMES: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
 
 /// A pull request that should exist.
 pub(crate) struct Opening<'a> {
@@ -177,25 +171,7 @@ impl Forge {
     pub(crate) fn redactor(&self, session: &mut Session) -> Result<Redactor, ForgeFailure> {
         let token = session.client.token();
         let token = token.map_err(ForgeFailure::Token)?;
-        Ok(self.redactor_with(Some(token), &[]))
-    }
-
-    /// A redactor that removes these texts, and the values of variables that look like secrets.
-    pub(crate) fn redactor_of(&self, texts: &[&str]) -> Redactor {
-        self.redactor_with(None, texts)
-    }
-
-    fn redactor_with(&self, token: Option<&Token>, texts: &[&str]) -> Redactor {
-        let mut variables = self.context.environment.variables().clone();
-        let saved = self.context.saved_environment();
-        variables.extend(saved.into_iter().flat_map(|it| it.variables().clone()));
-        let is_secret = |name: &OsStr| {
-            let name = name.to_string_lossy().to_uppercase();
-            SECRET_NAMES.iter().any(|part| name.contains(part))
-        };
-        let secrets = variables.iter().filter(|(name, _)| is_secret(name));
-        let secrets = secrets.filter_map(|(_, value)| value.to_str());
-        Redactor::new(token, secrets.chain(texts.iter().copied()))
+        Ok(self.context.redactor(Some(token), &[]))
     }
 }
 

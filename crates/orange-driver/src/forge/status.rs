@@ -16,6 +16,10 @@ use crate::forge::{Forge, ForgeFailure};
 /// The quotas that orange uses.
 const QUOTAS: [&str; 2] = ["core", "graphql"];
 
+/// The scopes of a classic token, one of which it needs to push, and to read checks and Actions.
+/// The second is enough for public repositories.
+const NEEDED_SCOPES: [&str; 2] = ["repo", "public_repo"];
+
 /// Whether orange can work with the forge of a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ForgeStatus {
@@ -31,6 +35,8 @@ pub struct ForgeStatus {
     pub account: Option<String>,
     /// Whether the token may push; absent while unknown.
     pub may_push: Option<bool>,
+    /// What a classic token allows; absent for other tokens, about which GitHub says nothing.
+    pub scopes: Option<Vec<String>>,
     /// What is left of each quota.
     pub quotas: Vec<QuotaStatus>,
     /// How many seconds the forge's clock is ahead of yours.
@@ -67,6 +73,7 @@ impl Forge {
             token: None,
             account: None,
             may_push: None,
+            scopes: None,
             quotas: Vec::new(),
             clock_skew: None,
             last_look: address.as_ref().and_then(|it| self.last_look(it)),
@@ -79,6 +86,7 @@ impl Forge {
         let asked = self.with_session(&address.host, |session| {
             let asked = ask(session, &address, &mut status);
             status.clock_skew = session.client.clock_skew();
+            status.scopes = session.client.scopes().map(<[String]>::to_vec);
             asked
         });
         match asked {
@@ -145,6 +153,12 @@ fn ask(
     if repository.may_push == Knowledge::Known(false) {
         let problem = format!("the token does not allow to push to `{name}`; use another one");
         return Err(ForgeFailure::Unclear(problem));
+    }
+    // The permission above is that of the account, and a classic token may allow less.
+    let scopes = session.client.scopes();
+    if scopes.is_some_and(|it| !it.iter().any(|it| NEEDED_SCOPES.contains(&it.as_str()))) {
+        let problem = "the token lacks the scope `repo`; add it, or use another token";
+        return Err(ForgeFailure::Unclear(problem.to_owned()));
     }
     Ok(())
 }

@@ -67,6 +67,7 @@ impl Performer {
         };
         let missing = || Failure::permanent(format!("there is no branch `{branch}`"));
         let head = head.ok_or_else(missing)?;
+        self.refuse_secret_name(task, branch)?;
         if let Some(issue) = &task.issue {
             let start = git.start_of_new_branch(branch, &head, &project.default_branch);
             let linked = match start {
@@ -92,6 +93,20 @@ impl Performer {
             labels: &labels,
         });
         link.map(EffectOutcome::PullRequest).map_err(failure)
+    }
+
+    /// Refuses to push a branch whose name contains a secret. Any other text is redacted before it
+    /// is sent, but the forge has to get the name of a branch as it is.
+    fn refuse_secret_name(&self, task: &Task, branch: &BranchName) -> Result<(), Failure> {
+        let shown = self.context.redactor(None, &[]).redact(branch.as_str());
+        if shown == branch.as_str() {
+            return Ok(());
+        }
+        let id = &task.id;
+        Err(Failure::permanent(format!(
+            "nothing was pushed, because the name of the branch `{shown}` contains a secret; \
+             rename it with `orange task update {id} --branch NAME`, then try again"
+        )))
     }
 
     /// Logs that the branch was not linked to the issue. The push continues without the link.

@@ -53,6 +53,7 @@ pub struct Client {
     spent: BTreeMap<String, u64>,
     notices: BTreeSet<String>,
     skew: Option<i64>,
+    scopes: Option<Vec<String>>,
 }
 
 /// A value that was read.
@@ -148,12 +149,19 @@ impl Client {
             spent: BTreeMap::new(),
             notices: BTreeSet::new(),
             skew: None,
+            scopes: None,
         }
     }
 
     /// How many seconds the forge's clock is ahead of ours, according to its last answer.
     pub fn clock_skew(&self) -> Option<i64> {
         self.skew
+    }
+
+    /// What a classic token allows, according to the last answer; the forge says nothing about other
+    /// kinds of tokens.
+    pub fn scopes(&self) -> Option<&[String]> {
+        self.scopes.as_deref()
     }
 
     pub fn host(&self) -> &Host {
@@ -418,6 +426,11 @@ impl Client {
             let own = self.pacer.clock.now();
             self.skew = Some((theirs.millis() - own.millis()) / 1000);
         }
+        let scopes = response.header("x-oauth-scopes").map(|text| {
+            let names = text.split(',').map(str::trim);
+            names.filter(|it| !it.is_empty()).map(str::to_owned)
+        });
+        self.scopes = scopes.map(Iterator::collect);
         let announced = ["deprecation", "sunset"].map(|name| (name, response.header(name)));
         let announced = announced.into_iter().filter_map(|(name, value)| {
             let value: String = value?.chars().take(100).collect();

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use orange_engine::forge::text::{fit_body, fit_title};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::control_sequences::{joined_positions, visible_positions};
 use super::known_values::{KnownValues, SHORTEST_LINE};
@@ -56,6 +57,24 @@ impl Redactor {
     /// Redacts and shortens a title, the name of a branch or a label.
     pub fn title(&self, text: &str) -> Outbound {
         Outbound(fit_title(&self.redact(text)))
+    }
+
+    /// Redacts and shortens every text in JSON; the keys are orange's own.
+    pub fn json(&self, value: &Value) -> Outbound {
+        Outbound(self.redact_texts(value).to_string())
+    }
+
+    fn redact_texts(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.body(text).0),
+            Value::Array(list) => list.iter().map(|it| self.redact_texts(it)).collect(),
+            Value::Object(object) => {
+                let entries = object.iter();
+                let entries = entries.map(|(key, it)| (key.clone(), self.redact_texts(it)));
+                Value::Object(entries.collect())
+            }
+            other => other.clone(),
+        }
     }
 
     /// The text with every secret replaced, and nothing else changed.

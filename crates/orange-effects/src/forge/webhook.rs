@@ -1,4 +1,4 @@
-//! Posts JSON to an address that the user configured, at most once.
+//! Posts redacted JSON to an address of the user, at most once.
 
 use std::time::Duration;
 
@@ -7,6 +7,7 @@ use ureq::http::Method;
 
 use super::error::Trouble;
 use super::http::{Http, HttpRequest, Kept};
+use super::redact::Outbound;
 
 /// How long the whole exchange may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -24,7 +25,7 @@ pub enum WebhookError {
 }
 
 /// Posts JSON; only an answer with a success proves that it arrived. A redirect is not followed.
-pub fn post(environment: &Environment, address: &str, json: &str) -> Result<(), WebhookError> {
+pub fn post(environment: &Environment, address: &str, json: &Outbound) -> Result<(), WebhookError> {
     post_within(TIMEOUT, environment, address, json)
 }
 
@@ -32,13 +33,13 @@ fn post_within(
     timeout: Duration,
     environment: &Environment,
     address: &str,
-    json: &str,
+    json: &Outbound,
 ) -> Result<(), WebhookError> {
     let request = HttpRequest {
         method: Method::POST,
         address: address.to_owned(),
         headers: vec![("content-type", String::from("application/json"))],
-        body: Some(json.as_bytes().to_vec()),
+        body: Some(json.as_str().as_bytes().to_vec()),
         kept: Kept::Tail {
             kept: 0,
             read: LARGEST_ANSWER,
@@ -55,7 +56,9 @@ fn post_within(
 #[cfg(test)]
 mod tests {
     use orange_config::clock;
+    use serde_json::{Value, json};
 
+    use super::super::redact::Redactor;
     use super::super::tests::server::{Reply, Server, answer, answer_with};
     use super::*;
 
@@ -63,10 +66,15 @@ mod tests {
         Environment::of([("PATH", "/bin"), ("HTTPS_PROXY", "http://127.0.0.1:1")])
     }
 
+    fn outbound(value: &Value) -> Outbound {
+        Redactor::default().json(value)
+    }
+
     fn send(server: &Server) -> Result<(), String> {
         let address = format!("{}/secret-path", server.address());
         let timeout = Duration::from_millis(500);
-        let sent = post_within(timeout, &environment(), &address, "{\"a\":\"\u{e9}\"}");
+        let json = outbound(&json!({ "a": "\u{e9}" }));
+        let sent = post_within(timeout, &environment(), &address, &json);
         sent.map_err(|error| {
             let shown = format!("{error} {error:?}");
             assert!(!shown.contains("secret"), "{shown}");
@@ -124,7 +132,7 @@ mod tests {
             "secret",
             "",
         ] {
-            let error = post(&environment(), address, "{}").unwrap_err();
+            let error = post(&environment(), address, &outbound(&json!({}))).unwrap_err();
             let shown = format!("{error} {error:?}");
             assert!(!shown.contains("secret"), "{shown}");
         }

@@ -8,6 +8,8 @@
 #[expect(clippy::disallowed_methods, reason = "a test reads its own variable")]
 mod binding;
 mod faults;
+mod gh;
+mod gh_states;
 mod lessons;
 #[expect(
     clippy::disallowed_methods,

@@ -14,7 +14,7 @@ fn operations() -> BTreeSet<String> {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let file = path.file_name().unwrap().to_str().unwrap().to_owned();
-        if ["wire.rs", "mod.rs", "tests.rs"].contains(&file.as_str()) {
+        if path.is_dir() || ["wire.rs", "mod.rs", "tests.rs"].contains(&file.as_str()) {
             continue;
         }
         let source = fs::read_to_string(&path).unwrap();

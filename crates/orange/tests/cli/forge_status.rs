@@ -15,6 +15,7 @@ fn the_status_says_where_the_token_comes_from_and_never_shows_it() {
         "ada/app",
         "$GH_TOKEN, account ada",
         "may push",
+        "repo, workflow",
         "graphql requests left",
         "clock",
     ] {
@@ -27,10 +28,12 @@ fn the_status_says_where_the_token_comes_from_and_never_shows_it() {
     assert_eq!(project["repository"], REPOSITORY);
     assert_eq!(project["account"], "ada");
     assert_eq!(project["may_push"], true);
+    assert_eq!(project["scopes"], json!(["repo", "workflow"]));
     assert!(project["clock_skew"].as_i64().unwrap().abs() < 60);
     assert!(!status.to_string().contains(&it.token));
     let doctor = it.stage.call(&["doctor"]).1;
     assert!(doctor.contains("GitHub for app"), "{doctor}");
+    assert!(doctor.contains("scopes repo, workflow"), "{doctor}");
     assert!(!doctor.contains(&it.token));
 }
 
@@ -46,6 +49,14 @@ fn what_is_wrong_is_said() {
     it.forge.token_works("ada", false);
     assert!(problem(&it).contains("rejected the token"));
     it.forge.token_works("ada", true);
+    for scopes in ["", "gist, read:org"] {
+        it.forge.set_scopes("ada", Some(scopes));
+        assert!(problem(&it).contains("lacks the scope `repo`"), "{scopes}");
+    }
+    // A fine-grained token has no scopes, and GitHub says nothing about what it allows.
+    it.forge.set_scopes("ada", None);
+    let (code, status) = it.stage.json(&["forge", "status", "--json"]);
+    assert_eq!((code, &status["projects"][0]["scopes"]), (0, &json!(null)));
     let eve = it.forge.user("eve");
     it.forge.allow(REPOSITORY, "eve", Permission::Read);
     let known = it.stage.environment.variables().clone().into_iter();

@@ -39,6 +39,15 @@ impl Forge {
         });
     }
 
+    /// Sets what the classic token of a user allows, or that the token is none of that kind.
+    pub fn set_scopes(&self, login: &str, scopes: Option<&str>) {
+        self.change(|world| {
+            for user in world.users.iter_mut().filter(|it| it.login == login) {
+                user.scopes = scopes.map(str::to_owned);
+            }
+        });
+    }
+
     /// Creates a repository `owner/name` with one commit on `main`, and its owner. Returns the path
     /// of the bare repository, which clients clone and push to.
     pub fn repository(&self, name: &str) -> PathBuf {

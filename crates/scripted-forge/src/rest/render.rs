@@ -33,6 +33,7 @@ impl Render<'_> {
                 kind: crate::world::user::Kind::User,
                 token: String::new(),
                 token_works: false,
+                scopes: None,
                 deleted: false,
             }),
         }

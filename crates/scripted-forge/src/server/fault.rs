@@ -111,7 +111,8 @@ fn punch(mut answer: Answer) -> Answer {
     let Body::Json(body) = &mut answer.body else {
         return answer;
     };
-    let Some(data) = body["data"].as_object_mut() else {
+    // Only an answer of GraphQL has data; one of REST may be a list.
+    let Some(data) = body.get_mut("data").and_then(Value::as_object_mut) else {
         return answer;
     };
     let mut path = Vec::new();

@@ -79,9 +79,10 @@ impl Responder {
             state.violations.push(format!("`{line}` has no token"));
             return (Answer::error(401, "Requires authentication"), None);
         };
-        let Some(viewer) = state.world.user_by_token(token).map(|it| it.login.clone()) else {
+        let Some(user) = state.world.user_by_token(token) else {
             return (Answer::error(401, "Bad credentials"), None);
         };
+        let (viewer, scopes) = (user.login.clone(), user.scopes.clone());
         let (rest_prefix, graphql_path) = if state.enterprise {
             ("/api/v3", "/api/graphql")
         } else {
@@ -101,10 +102,15 @@ impl Responder {
             base,
             storage: &self.storage,
         };
-        if request.path == graphql_path {
-            return graphql_call::answer(state, &caller);
+        let (answer, fault) = if request.path == graphql_path {
+            graphql_call::answer(state, &caller)
+        } else {
+            rest_call::answer(state, &caller)
+        };
+        match scopes {
+            Some(scopes) => (answer.with("X-OAuth-Scopes", scopes), fault),
+            None => (answer, fault),
         }
-        rest_call::answer(state, &caller)
     }
 
     /// The log of a job. The storage must not be sent a token.

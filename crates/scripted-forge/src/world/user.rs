@@ -20,6 +20,8 @@ pub struct User {
     pub token: String,
     /// Whether the token is valid; with an invalid one, requests get 401.
     pub token_works: bool,
+    /// What a classic token allows; absent for other tokens.
+    pub scopes: Option<String>,
     /// Whether the account is deleted; what it wrote then has no author.
     pub deleted: bool,
 }
@@ -73,6 +75,7 @@ impl World {
                 kind,
                 token: format!("{prefix}_{login}{id}"),
                 token_works: true,
+                scopes: (kind == Kind::User).then(|| String::from("repo, workflow")),
                 deleted: false,
             });
             self.users.len() - 1

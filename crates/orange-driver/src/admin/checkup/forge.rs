@@ -47,7 +47,10 @@ impl Admin {
             let problems: Vec<String> = low.chain(skewed).collect();
             if problems.is_empty() {
                 let token = status.token.as_deref().unwrap_or("no token");
-                let message = format!("{repository}, token of {token}");
+                let mut message = format!("{repository}, token of {token}");
+                if let Some(scopes) = status.scopes.filter(|it| !it.is_empty()) {
+                    message = format!("{message}, scopes {}", scopes.join(", "));
+                }
                 found.push(Checkup::new(what, Health::Ok, message));
             } else {
                 let warning = Checkup::new(what, Health::Warning, problems.join("; "));

@@ -14,7 +14,7 @@ use crate::forge::client::{Client, encode};
 use crate::forge::error::{ForgeError, Trouble};
 
 #[derive(Deserialize)]
-struct Quotas {
+pub(super) struct Quotas {
     resources: BTreeMap<String, QuotaEntry>,
 }
 
@@ -26,8 +26,35 @@ struct QuotaEntry {
 }
 
 #[derive(Deserialize)]
-struct PermissionAnswer {
+pub(super) struct PermissionAnswer {
     permission: String,
+}
+
+impl Quotas {
+    pub(super) fn into_facts(self) -> BTreeMap<String, Quota> {
+        let quotas = self.resources.into_iter().map(|(name, entry)| {
+            let quota = Quota {
+                limit: entry.limit,
+                remaining: entry.remaining,
+                resets: Timestamp::from_millis(entry.reset.saturating_mul(1000)),
+            };
+            (name, quota)
+        });
+        quotas.collect()
+    }
+}
+
+impl PermissionAnswer {
+    /// GitHub reports finer roles as one of these words; any other word is unknown.
+    pub(super) fn into_facts(self) -> Knowledge<Permission> {
+        match self.permission.as_str() {
+            "admin" => Knowledge::Known(Permission::Admin),
+            "write" | "maintain" => Knowledge::Known(Permission::Write),
+            "read" | "triage" => Knowledge::Known(Permission::Read),
+            "none" => Knowledge::Known(Permission::None),
+            _ => Knowledge::Unknown,
+        }
+    }
 }
 
 /// The account that the token belongs to; fails for tokens without an account.
@@ -44,15 +71,7 @@ pub fn fetch_own_account(client: &mut Client) -> Result<Account, ForgeError> {
 /// What is left of each quota; asking costs nothing.
 pub fn fetch_quotas(client: &mut Client) -> Result<BTreeMap<String, Quota>, ForgeError> {
     let quotas = client.fetch::<Quotas>("/rate_limit")?.value;
-    let quotas = quotas.resources.into_iter().map(|(name, entry)| {
-        let quota = Quota {
-            limit: entry.limit,
-            remaining: entry.remaining,
-            resets: Timestamp::from_millis(entry.reset.saturating_mul(1000)),
-        };
-        (name, quota)
-    });
-    Ok(quotas.collect())
+    Ok(quotas.into_facts())
 }
 
 impl Repository<'_> {
@@ -64,18 +83,7 @@ impl Repository<'_> {
     ) -> Result<Knowledge<Permission>, ForgeError> {
         let account = encode(&account.address());
         let path = self.path(&format!("/collaborators/{account}/permission"));
-        let answer = self.client.fetch::<PermissionAnswer>(&path)?.value;
-        Ok(permission(&answer.permission))
-    }
-}
-
-/// GitHub reports finer roles as one of these words; any other word is unknown.
-fn permission(word: &str) -> Knowledge<Permission> {
-    match word {
-        "admin" => Knowledge::Known(Permission::Admin),
-        "write" | "maintain" => Knowledge::Known(Permission::Write),
-        "read" | "triage" => Knowledge::Known(Permission::Read),
-        "none" => Knowledge::Known(Permission::None),
-        _ => Knowledge::Unknown,
+        let answer = self.client.fetch::<PermissionAnswer>(&path)?;
+        Ok(answer.value.into_facts())
     }
 }

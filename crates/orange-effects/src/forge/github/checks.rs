@@ -40,7 +40,7 @@ pub(super) struct StatusPage {
 }
 
 #[derive(Deserialize)]
-struct StatusAnswer {
+pub(super) struct StatusAnswer {
     context: String,
     state: String,
     #[serde(default)]
@@ -48,7 +48,7 @@ struct StatusAnswer {
 }
 
 impl CheckRunAnswer {
-    fn into_facts(self) -> Check {
+    pub(super) fn into_facts(self) -> Check {
         Check {
             group: self.app.and_then(|it| it.slug).unwrap_or_default(),
             outcome: check_outcome(&self.status, self.conclusion.as_deref()),
@@ -60,7 +60,7 @@ impl CheckRunAnswer {
 }
 
 impl StatusAnswer {
-    fn into_facts(self) -> Check {
+    pub(super) fn into_facts(self) -> Check {
         Check {
             group: String::new(),
             outcome: status_outcome(&self.state),

@@ -43,7 +43,7 @@ impl CommentAnswer {
 
 /// A comment in the list of all comments of a repository.
 #[derive(Deserialize)]
-struct ListedAnswer {
+pub(super) struct ListedAnswer {
     id: u64,
     issue_url: String,
     #[serde(default)]
@@ -57,7 +57,7 @@ struct ListedAnswer {
 }
 
 impl ListedAnswer {
-    fn into_facts(self) -> IssueComment {
+    pub(super) fn into_facts(self) -> IssueComment {
         let number = self.issue_url.rsplit('/').next();
         IssueComment {
             id: self.id,

@@ -22,8 +22,8 @@ struct AddedLabels<'a> {
 }
 
 #[derive(Deserialize)]
-struct LabelAnswer {
-    name: String,
+pub(super) struct LabelAnswer {
+    pub(super) name: String,
 }
 
 impl Repository<'_> {

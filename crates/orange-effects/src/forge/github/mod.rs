@@ -18,6 +18,8 @@ pub mod runs;
 mod wire;
 
 #[cfg(test)]
+mod published;
+#[cfg(test)]
 mod tests;
 
 use crate::forge::client::{Client, encode};

@@ -29,7 +29,7 @@ pub struct RepositoryFacts {
 }
 
 #[derive(Deserialize)]
-struct RepositoryAnswer {
+pub(super) struct RepositoryAnswer {
     id: u64,
     full_name: String,
     default_branch: String,
@@ -54,7 +54,7 @@ struct PermissionsAnswer {
 }
 
 #[derive(Deserialize)]
-struct RequiredChecksAnswer {
+pub(super) struct RequiredChecksAnswer {
     #[serde(default, deserialize_with = "or_default")]
     contexts: Vec<String>,
     #[serde(default, deserialize_with = "or_default")]
@@ -68,7 +68,7 @@ struct RequiredCheck {
 
 /// A rule of a ruleset that applies to a branch. Rules about other things have other parameters.
 #[derive(Deserialize)]
-struct RuleAnswer {
+pub(super) struct RuleAnswer {
     #[serde(default, deserialize_with = "or_default")]
     parameters: RuleParameters,
 }
@@ -79,8 +79,32 @@ struct RuleParameters {
     required_status_checks: Vec<RequiredCheck>,
 }
 
+impl RepositoryAnswer {
+    pub(super) fn into_facts(self) -> RepositoryFacts {
+        let known = |value: Option<bool>| value.map_or(Knowledge::Unknown, Knowledge::Known);
+        RepositoryFacts {
+            id: self.id,
+            full_name: self.full_name,
+            default_branch: BranchName::new(self.default_branch),
+            is_archived: known(self.archived),
+            has_issues: known(self.has_issues),
+            may_push: known(self.permissions.and_then(|it| it.push)),
+            allows_merge_commit: known(self.allow_merge_commit),
+            allows_squash: known(self.allow_squash_merge),
+            allows_rebase: known(self.allow_rebase_merge),
+        }
+    }
+}
+
+impl RequiredChecksAnswer {
+    pub(super) fn into_names(self) -> BTreeSet<String> {
+        let checks = self.checks.into_iter().map(|it| it.context);
+        self.contexts.into_iter().chain(checks).collect()
+    }
+}
+
 impl RuleAnswer {
-    fn into_names(self) -> Vec<String> {
+    pub(super) fn into_names(self) -> Vec<String> {
         let checks = self.parameters.required_status_checks.into_iter();
         checks.map(|it| it.context).collect()
     }
@@ -90,19 +114,8 @@ impl Repository<'_> {
     /// The repository, under its present name even when it is asked for under an old one.
     pub fn fetch_repository(&mut self) -> Result<RepositoryFacts, ForgeError> {
         let path = self.path("");
-        let answer = self.client.fetch::<RepositoryAnswer>(&path)?.value;
-        let known = |value: Option<bool>| value.map_or(Knowledge::Unknown, Knowledge::Known);
-        Ok(RepositoryFacts {
-            id: answer.id,
-            full_name: answer.full_name,
-            default_branch: BranchName::new(answer.default_branch),
-            is_archived: known(answer.archived),
-            has_issues: known(answer.has_issues),
-            may_push: known(answer.permissions.and_then(|it| it.push)),
-            allows_merge_commit: known(answer.allow_merge_commit),
-            allows_squash: known(answer.allow_squash_merge),
-            allows_rebase: known(answer.allow_rebase_merge),
-        })
+        let answer = self.client.fetch::<RepositoryAnswer>(&path)?;
+        Ok(answer.value.into_facts())
     }
 
     /// The checks that a branch requires, by its protection and by rulesets. For most tokens,
@@ -130,10 +143,8 @@ impl Repository<'_> {
         if !rules.is_complete {
             return Ok(Knowledge::Unknown);
         }
-        let protection = protection.value;
-        let checks = protection.checks.into_iter().map(|it| it.context);
-        let names = protection.contexts.into_iter().chain(checks);
-        let names: BTreeSet<String> = names.chain(rules.items.into_iter().flatten()).collect();
+        let mut names = protection.value.into_names();
+        names.extend(rules.items.into_iter().flatten());
         Ok(if names.is_empty() {
             Knowledge::None
         } else {

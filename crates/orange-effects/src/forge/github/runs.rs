@@ -74,36 +74,45 @@ struct StepAnswer {
     conclusion: Option<String>,
 }
 
+impl RunAnswer {
+    pub(super) fn into_facts(self) -> WorkflowRun {
+        WorkflowRun {
+            id: self.id,
+            name: self.name,
+            commit: self.head_sha,
+            outcome: check_outcome(&self.status, self.conclusion.as_deref()),
+            attempt: self.run_attempt.unwrap_or(1),
+        }
+    }
+}
+
+impl JobAnswer {
+    pub(super) fn into_facts(self) -> Job {
+        let is_failed = |it: &StepAnswer| {
+            let outcome = check_outcome(&it.status, it.conclusion.as_deref());
+            outcome == CheckOutcome::Failed
+        };
+        let failed = self.steps.into_iter().filter(is_failed);
+        Job {
+            id: self.id,
+            name: self.name,
+            outcome: check_outcome(&self.status, self.conclusion.as_deref()),
+            failed_steps: failed.map(|it| it.name).collect(),
+        }
+    }
+}
+
 impl RunsPage {
     pub(super) fn into_runs(self) -> Vec<WorkflowRun> {
-        let runs = self.workflow_runs.into_iter().map(|run| WorkflowRun {
-            id: run.id,
-            name: run.name,
-            commit: run.head_sha,
-            outcome: check_outcome(&run.status, run.conclusion.as_deref()),
-            attempt: run.run_attempt.unwrap_or(1),
-        });
-        runs.collect()
+        let runs = self.workflow_runs.into_iter();
+        runs.map(RunAnswer::into_facts).collect()
     }
 }
 
 impl JobsPage {
     pub(super) fn into_jobs(self) -> Vec<Job> {
-        let jobs = self.jobs.into_iter().map(|job| Job {
-            id: job.id,
-            name: job.name,
-            outcome: check_outcome(&job.status, job.conclusion.as_deref()),
-            failed_steps: job
-                .steps
-                .into_iter()
-                .filter(|it| {
-                    let outcome = check_outcome(&it.status, it.conclusion.as_deref());
-                    outcome == CheckOutcome::Failed
-                })
-                .map(|it| it.name)
-                .collect(),
-        });
-        jobs.collect()
+        let jobs = self.jobs.into_iter();
+        jobs.map(JobAnswer::into_facts).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Random secrets are redacted, all else stays; `PROPTEST_CASES=10000` runs longer.
+//! A random secret of each format is redacted, all else stays.
 
 use orange_config::clock;
 use proptest::prelude::*;
@@ -41,11 +41,28 @@ const GLUE: &[(&str, &str)] = &[
     ("🍊", "🍊"),
 ];
 
-fn any_secret() -> impl Strategy<Value = String> {
-    select(FORMATS).prop_flat_map(|(prefix, letters, count)| {
-        let letters: Vec<char> = letters.chars().collect();
-        let body = proptest::collection::vec(select(letters), count);
-        body.prop_map(move |body| format!("{prefix}{}", body.into_iter().collect::<String>()))
+/// What a program puts into the middle of a text that it highlights.
+const HIGHLIGHTS: &[&str] = &[
+    "\u{1b}[m\u{1b}[K",
+    "\u{1b}[01;31m",
+    "\\u001b[0m",
+    "\u{200b}",
+    "\u{feff}",
+];
+
+/// The longest secret has this many characters after its prefix.
+const LONGEST: usize = 90;
+
+/// A secret of each format, all made of the same random characters.
+fn any_secrets() -> impl Strategy<Value = Vec<String>> {
+    proptest::collection::vec(any::<u8>(), LONGEST).prop_map(|random| {
+        let secrets = FORMATS.iter().map(|(prefix, letters, count)| {
+            let letters = letters.as_bytes();
+            let body = random.iter().take(*count);
+            let body = body.map(|it| char::from(letters[usize::from(*it) % letters.len()]));
+            format!("{prefix}{}", body.collect::<String>())
+        });
+        secrets.collect()
     })
 }
 
@@ -93,22 +110,28 @@ proptest! {
     #[test]
     fn lesson_98_laws_no_secret_leaves_and_nothing_else_changes(
         before in any_filler(),
-        secret in any_secret(),
+        secrets in any_secrets(),
         after in any_filler(),
         (left, right) in select(GLUE),
     ) {
-        let text = format!("{before} {left}{secret}{right} {after}");
-        let expected = format!("{before} {left}{REDACTED}{right} {after}");
-        prop_assert_eq!(Redactor::default().redact(&text), expected);
+        let text_with = |secrets: &[&str]| {
+            let secrets = secrets.iter().map(|it| format!("{left}{it}{right}"));
+            let secrets: Vec<String> = secrets.collect();
+            format!("{before} {} {after}", secrets.join(" "))
+        };
+        let secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
+        let redacted = Redactor::default().redact(&text_with(&secrets));
+        prop_assert_eq!(redacted, text_with(&[REDACTED; FORMATS.len()]));
     }
 
     #[test]
     fn lesson_98_laws_a_highlighted_secret_does_not_leave(
-        secret in any_secret(),
+        secrets in any_secrets(),
         cut in 1..12_usize,
         (left, right) in select(GLUE),
+        code in select(HIGHLIGHTS),
     ) {
-        for code in ["\u{1b}[m\u{1b}[K", "\u{1b}[01;31m", "\\u001b[0m", "\u{200b}", "\u{feff}"] {
+        for secret in secrets {
             let (head, tail) = secret.split_at(cut.min(secret.len() - 1));
             let text = format!("a {left}{head}{code}{tail}{right} b");
             let redacted = Redactor::default().redact(&text);
@@ -195,6 +218,20 @@ fn a_secret_is_removed_before_the_text_is_cut() {
         short.title("true 1\nsecret-value").as_str(),
         "true 1 [redacted]"
     );
+}
+
+#[test]
+fn every_text_in_json_is_redacted() {
+    let redactor = Redactor::new(None, ["the \"value\""]);
+    let json = serde_json::json!({
+        "number": 1,
+        "list": [null, true, format!("a {TOKEN} b"), { "key": "the \"value\"" }],
+    });
+    let expected = serde_json::json!({
+        "number": 1,
+        "list": [null, true, "a [redacted] b", { "key": "[redacted]" }],
+    });
+    assert_eq!(redactor.json(&json).as_str(), expected.to_string());
 }
 
 const TOKEN: &str = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";

@@ -82,6 +82,11 @@ fn push_status(text: &mut Text, status: &ForgeStatus, width: Option<usize>) {
         None => "unknown",
     };
     line("permission", Style::Plain, permission);
+    match status.scopes.as_deref() {
+        Some([]) => line("scopes", Style::Plain, "none"),
+        Some(scopes) => line("scopes", Style::Plain, &scopes.join(", ")),
+        None => {}
+    }
     for quota in &status.quotas {
         let value = format!(
             "{} of {} {} requests left until {}",

@@ -1,5 +1,6 @@
 //! Pull requests and issues, on a scripted GitHub over real git.
 
+mod faults;
 mod figures;
 mod gone_branches;
 mod injection;

@@ -72,6 +72,35 @@ fn twenty_calls_at_once_open_one() {
 }
 
 #[test]
+fn a_branch_with_a_secret_in_its_name_is_not_pushed() {
+    let it = ForgeStage::new("minimal");
+    let secret = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
+    let (id, _) = it.task_for_issue_on(&format!("fix-{secret}"), "reviewing");
+    let (code, text) = it.stage.call(&["task", "pr", id.as_str()]);
+    assert_ne!(code, 0, "{text}");
+    let command = format!("`orange task update {id} --branch NAME`");
+    assert!(
+        text.contains("fix-[redacted]") && text.contains(&command),
+        "{text}"
+    );
+    assert!(!text.contains(secret), "{text}");
+    let branches = |it: &ForgeStage| {
+        let forge = it
+            .forge
+            .look(|world| world.repository("ada", "app").unwrap().branches.clone());
+        forge.into_keys().collect::<Vec<_>>()
+    };
+    assert_eq!(branches(&it), ["main"]);
+    assert_eq!(it.forge.writes().len(), 0);
+    // The command in the message helps.
+    it.stage
+        .run_ok(&["task", "update", id.as_str(), "--branch", "fix"]);
+    it.stage.run_ok(&["task", "pr", id.as_str()]);
+    assert_eq!(branches(&it), ["fix", "main"]);
+    assert_eq!(it.pull_count(), 1);
+}
+
+#[test]
 fn one_made_elsewhere_is_adopted() {
     let it = ForgeStage::new("minimal");
     let id = it.reviewed_task();

@@ -1,11 +1,12 @@
 //! What happens on the forge moves the task, and nothing else does.
 
 use std::fs;
+use std::process::Stdio;
 
 use orange_engine::event::Fact;
 use orange_engine::names::TaskId;
+use scripted_forge::Permission;
 use scripted_forge::world::merge::Method;
-use scripted_forge::{Fault, Permission};
 
 use crate::support::forge_stage::{ForgeStage, REPOSITORY};
 use crate::support::{RunningSupervisor, SOON, way};
@@ -135,29 +136,30 @@ fn a_merge_goes_through_the_forge_and_is_found_in_git() {
 }
 
 #[test]
-fn a_look_that_fails_changes_nothing() {
+fn twenty_calls_at_once_merge_once() {
     let it = ForgeStage::new("minimal");
     let id = it.reviewed_task();
-    it.stage.run_ok(&["task", "pr", id.as_str()]);
-    it.look(&id);
-    let before = it.stage.store().sequence().unwrap();
-    for fault in [
-        Fault::CutBefore,
-        Fault::BadGateway,
-        Fault::Garbage,
-        Fault::QuotaUsedUp,
-        Fault::PartialData,
-    ] {
-        it.forge.fault("graphql", 1, fault);
-        let (_, report) = it.stage.json(&["forge", "look", id.as_str(), "--json"]);
-        let now = it.stage.store().sequence().unwrap();
-        assert_eq!(now, before, "{fault:?}: {report}");
-        it.forge.clear_faults();
+    it.stage.run_ok(&["task", "pr", id.as_str(), "--ready"]);
+    let before = it.stage.git_output("repo", "rev-parse main");
+    let start = || {
+        let arguments = ["task", "merge", id.as_str(), "--yes"];
+        let mut orange = it.stage.orange(&arguments);
+        orange.stdout(Stdio::null()).stderr(Stdio::null());
+        orange.spawn().unwrap()
+    };
+    let mut callers: Vec<_> = (0..20).map(|_| start()).collect();
+    for caller in &mut callers {
+        caller.wait().unwrap();
     }
-    // Nothing is new either.
-    it.look(&id);
-    assert_eq!(it.stage.store().sequence().unwrap(), before);
-    assert_eq!(it.stage.task(&id).status.as_str(), "reviewing");
+    it.stage.wait_for_status(&id, "done");
+    it.stage.wait_until_idle(&id);
+    assert_eq!(it.forge.count("pulls/merge"), 1);
+    assert_eq!(it.write_count("pulls/merge"), 1);
+    let merge = it.forge.get(REPOSITORY, 1).pull.unwrap().merge.unwrap();
+    assert_eq!(it.forge.tip(REPOSITORY, "main"), Some(merge.sha.clone()));
+    assert_eq!(it.stage.git_output("repo", "rev-parse main"), merge.sha);
+    let count = format!("rev-list --count --first-parent {before}..main");
+    assert_eq!(it.stage.git_output("repo", &count), "1");
 }
 
 #[test]

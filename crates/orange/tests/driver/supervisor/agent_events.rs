@@ -64,7 +64,7 @@ fn each_attention_item_is_notified_once() {
 }
 
 #[test]
-fn a_webhook_receives_attention_items_as_json() {
+fn a_webhook_receives_attention_items_as_json_without_secrets() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (sender, posted) = mpsc::channel();
@@ -90,7 +90,9 @@ fn a_webhook_receives_attention_items_as_json() {
     let text = format!("[notify]\nbell = false\nwebhook = \"http://{address}/secret\"\n");
     fs::write(stage.path("home/config.toml"), text).unwrap();
     let _serving = RunningSupervisor::start(stage);
-    agent.tell(&["permission-wait", "{\"message\":\"May I run \\\"rm\\\"?\"}"]);
+    let secret = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
+    let question = format!("{{\"message\":\"May I run \\\"rm {secret}\\\"?\"}}");
+    agent.tell(&["permission-wait", &question]);
     let request = posted.recv_timeout(SOON).unwrap();
     assert!(request.starts_with("POST /secret HTTP/1.1"), "{request}");
     let (_, body) = request.split_once("\r\n\r\n").unwrap();
@@ -99,7 +101,8 @@ fn a_webhook_receives_attention_items_as_json() {
     assert_eq!(body["items"][0]["kind"], "permission");
     assert_eq!(body["items"][0]["task"], agent.id.as_str());
     let words = body["items"][0]["text"].as_str().unwrap();
-    assert!(words.ends_with("May I run \"rm\"?"), "{words}");
+    assert!(words.ends_with("May I run \"rm [redacted]\"?"), "{words}");
+    assert!(!request.contains(secret), "{request}");
     assert_eq!(body["items"].as_array().unwrap().len(), 1);
     // An agent that continues to work needs no attention, and nothing more is posted.
     agent.tell(&["working"]);
