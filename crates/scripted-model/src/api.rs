@@ -21,6 +21,8 @@ pub enum Api {
 pub struct Answer {
     /// Distinguishes this answer and its call from every other one.
     pub number: usize,
+    /// How many input tokens it says it took.
+    pub tokens: u64,
     pub act: Reply,
 }
 

@@ -20,6 +20,14 @@ finish() {
     report '{"status":"done","summary":"It greets."}'
 }
 
+# The model goes on with this line, in this conversation only.
+go_on_with() {
+    own=$scripts/$(git branch --show-current)
+    mkdir -p "$own"
+    { cat "$scripts/any/worker-1"; echo "$1"; } > "$own/new"
+    mv "$own/new" "$own/worker-1"
+}
+
 # Kills the agent: every process of its run, wherever it was moved to, and this one last.
 crash() {
     for process in /proc/[0-9]*; do
@@ -49,10 +57,14 @@ delegate:yes)
     ;;
 quota:yes)
     # The model answers the next request of this conversation with a used up quota.
-    own=$scripts/$(git branch --show-current)
-    mkdir -p "$own"
-    { cat "$scripts/any/worker-1"; echo quota; } > "$own/new"
-    mv "$own/new" "$own/worker-1"
+    go_on_with quota
+    ;;
+greedy:yes)
+    echo half > half.txt
+    git add . && git commit -qm 'Half of it'
+    report '{"status":"in_progress","remaining":["the other half"]}'
+    # The next answer costs more than the budget of a task.
+    go_on_with 'tokens 50000'
     ;;
 *)
     rm -rf "$scripts/$(git branch --show-current)"
