@@ -89,8 +89,24 @@ impl Api {
     }
 }
 
-/// The reply to an agent: a tool call, or words if it wants JSON or has no such tool.
+/// The tool that one agent offers for an answer to a schema.
+const ANSWER_TOOL: &str = "StructuredOutput";
+
+/// The reply to an agent: a tool call, or words if it wants JSON or has no such tool. A JSON object
+/// that the script says is the answer to a schema.
 pub fn reply(conversation: &Conversation, act: Action) -> Reply {
+    if let Action::Say(text) = &act
+        && let Ok(answer @ Value::Object(_)) = serde_json::from_str(text)
+    {
+        let is_form = |tool: &&Tool| tool.name == ANSWER_TOOL;
+        return match conversation.tools.iter().find(is_form) {
+            Some(tool) => Reply::Call {
+                name: tool.name.clone(),
+                arguments: answer,
+            },
+            None => Reply::Words(text.clone()),
+        };
+    }
     if conversation.wants_json {
         return Reply::Words(r#"{"reasoning":"scripted","next_speaker":"user"}"#.to_owned());
     }

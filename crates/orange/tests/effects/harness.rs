@@ -28,6 +28,8 @@ fn values(prompt: &str) -> Values<'_> {
         effort: None,
         session_id: None,
         resumed_id: None,
+        schema: None,
+        schema_file: None,
     }
 }
 

@@ -1,0 +1,106 @@
+//! A choice by the router, wherever a process dies.
+
+use std::fs;
+use std::process::Stdio;
+
+use orange_config::clock::Deadline;
+use orange_engine::routing::RoutedBy;
+
+use super::crash_marks::{reached_marks, set_crash_marks};
+use crate::lifecycles::routing::{chosen, staged};
+use crate::support::{SOON, Stage, wait_for};
+
+const MARKS: [&str; 6] = [
+    "before a commit",
+    "after a commit",
+    "before an effect",
+    "after an effect",
+    "the router is asked",
+    "the router has answered",
+];
+
+fn with_router(does: &str) -> Stage {
+    let stage = staged("[router]\nharness = \"router\"\n");
+    stage.add_router(does);
+    stage
+}
+
+/// Starts a task whose agent the router chooses, with deaths at these marks. Returns what chose the
+/// agent, how often the router was asked, and how many marks were reached.
+fn start(marks: &[&str], deaths: &[usize]) -> (RoutedBy, usize, usize) {
+    let stage = with_router("echo '{\"executor\": \"other\"}'");
+    let id = stage.create(&["Do it"]);
+    set_crash_marks(&stage, marks, deaths);
+    let in_time = Deadline::after(SOON).wait_for(|| {
+        if matches!(stage.task(&id).status.as_str(), "new" | "routed") {
+            stage.call(&["task", "spawn", id.as_str(), "--wait", "60"]);
+        }
+        stage.call(&["task", "update", id.as_str(), "--summary", "Do it"]);
+        let task = stage.task(&id);
+        task.status.as_str() == "in_progress" && task.pending.is_empty()
+    });
+    let reached = reached_marks(&stage);
+    let case = format!("{deaths:?}: {reached:?}\n{}", stage.diagnostics(&id));
+    assert!(in_time, "{case}");
+    let calls = stage.router_calls();
+    assert!(calls <= 2, "{calls} calls, {case}");
+    assert_eq!(stage.store().runs(&id).unwrap().len(), 1, "{case}");
+    let started = fs::read_to_string(stage.path("scripts/.worker")).unwrap();
+    assert_eq!(started.trim(), "1", "{case}");
+    let task = stage.task(&id);
+    let (by, harness) = chosen(&task);
+    let expected = match by {
+        RoutedBy::Router => "other",
+        _ => "script",
+    };
+    assert_eq!(harness, expected, "{case}");
+    (by, calls, reached.len())
+}
+
+#[test]
+fn a_death_anywhere_asks_the_router_at_most_twice_and_starts_one_agent() {
+    let (by, calls, marks) = start(&MARKS, &[]);
+    assert_eq!((by, calls), (RoutedBy::Router, 1));
+    assert!(marks >= 10, "{marks}");
+    for death in 0..marks {
+        let (by, _, _) = start(&MARKS, &[death]);
+        assert_eq!(by, RoutedBy::Router, "killed at mark {death}");
+    }
+}
+
+#[test]
+fn after_two_deaths_the_router_is_asked_no_more() {
+    for mark in ["the router is asked", "the router has answered"] {
+        let (by, calls, marks) = start(&[mark], &[0, 1]);
+        assert_eq!((by, marks), (RoutedBy::Default, 2), "{mark}");
+        let expected = if mark == "the router is asked" { 0 } else { 2 };
+        assert_eq!(calls, expected, "{mark}");
+    }
+}
+
+#[test]
+fn a_router_whose_caller_is_killed_ends_and_is_asked_once_more() {
+    let stage = with_router(
+        "[ -e \"$0.once\" ] || { touch \"$0.once\"; echo $$ > \"$0.pid\"; sleep 100; }\n\
+         echo '{\"executor\": \"other\"}'",
+    );
+    let id = stage.create(&["Do it"]);
+    let mut caller = stage.orange(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    caller.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut caller = caller.spawn().unwrap();
+    let pid = stage.path("router.pid");
+    wait_for("the router", || {
+        fs::read_to_string(&pid).is_ok_and(|it| it.ends_with('\n'))
+    });
+    let pid = fs::read_to_string(&pid).unwrap();
+    caller.kill().unwrap();
+    caller.wait().unwrap();
+    let process = format!("/proc/{}", pid.trim());
+    wait_for("its end", || !fs::exists(&process).unwrap());
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    let task = stage.task(&id);
+    assert_eq!(chosen(&task), (RoutedBy::Router, "other"));
+    assert_eq!(task.status.as_str(), "in_progress");
+    assert_eq!(stage.router_calls(), 2);
+    assert_eq!(stage.store().runs(&id).unwrap().len(), 1);
+}
