@@ -306,6 +306,7 @@ fn live_through(agents: &[Agent], size: Size) {
     let mut night = Night::new(agents, size);
     night.open_issues(agents);
     let killed = night.pass();
+    outcome::assert_worktrees(&night);
     outcome::assert_tasks(&night);
     outcome::assert_forge(&night);
     outcome::assert_budget(&night);

@@ -24,14 +24,8 @@ fn choose(agent: Agent) {
     );
     stage.script("any", "router-1", &format!("say {answer}\n"));
     stage.orange(&["project", "add", "--workflow", "autopilot"]);
-    let created = stage.orange(&[
-        "task",
-        "create",
-        "--branch",
-        "greet",
-        "Greet in French",
-        "--json",
-    ]);
+    let words = ["task", "create", "--no-spawn", "--json", "Greet in French"];
+    let created = stage.orange(&words);
     let created: Value = serde_json::from_slice(&created.stdout).unwrap();
     let id = created["task"]["id"].as_str().unwrap();
     let words = ["task", "update", id, "--status", "routed", "--wait", "60"];

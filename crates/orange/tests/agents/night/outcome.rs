@@ -1,6 +1,7 @@
 //! What a night must have come to in the morning.
 
 use std::collections::BTreeSet;
+use std::fs;
 
 use orange_engine::Task;
 use orange_engine::names::TaskId;
@@ -68,6 +69,12 @@ pub(super) fn assert_tasks(night: &Night) {
     let fires: Vec<String> = fires.map(|it| format!("{it:?}")).collect();
     let distinct: BTreeSet<&String> = fires.iter().collect();
     assert_eq!(fires.len(), distinct.len(), "{fires:#?}");
+}
+
+/// No agent has worked in a worktree that was not its task's.
+pub(super) fn assert_worktrees(night: &Night) {
+    let astray = fs::read_to_string(night.stage.path("night/astray"));
+    assert_eq!(astray.unwrap_or_default(), "");
 }
 
 /// No issue has two comments, and the outage hit everything.

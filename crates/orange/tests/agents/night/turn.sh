@@ -4,6 +4,12 @@
 # The folder beside it has a mark for each task whose first attempt is over.
 
 night=${0%/*}
+branch=$(git branch --show-current)
+# An agent that works in a worktree that its task does not have is noticed in the morning.
+if [ ! -e TASK.md ] || [ -z "$branch" ]; then
+    echo "$ORANGE_TASK_ID in $PWD" >> "$night/astray"
+    exit 1
+fi
 scripts=$night/../scripts
 kind=$(sed -n 's/^summary: .*Greet [0-9]* \([a-z]*\).*/\1/p' TASK.md | head -n 1)
 mark=$night/$ORANGE_TASK_ID
@@ -22,7 +28,7 @@ finish() {
 
 # The model goes on with this line, in this conversation only.
 go_on_with() {
-    own=$scripts/$(git branch --show-current)
+    own=$scripts/$branch
     mkdir -p "$own"
     { cat "$scripts/any/worker-1"; echo "$1"; } > "$own/new"
     mv "$own/new" "$own/worker-1"
@@ -67,7 +73,7 @@ greedy:yes)
     go_on_with 'tokens 50000'
     ;;
 *)
-    rm -rf "$scripts/$(git branch --show-current)"
+    rm -rf "${scripts:?}/$branch"
     finish
     ;;
 esac

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::Stdio;
+use std::time::Duration;
 
 use orange_config::clock::Deadline;
 use orange_engine::routing::RoutedBy;
@@ -23,6 +24,12 @@ fn with_router(does: &str) -> Stage {
     let stage = staged("[router]\nharness = \"router\"\n");
     stage.add_router(does);
     stage
+}
+
+fn parent_of(process: i32) -> i32 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|it| it.strip_prefix("PPid:"));
+    line.unwrap().trim().parse().unwrap()
 }
 
 /// Starts a task whose agent the router chooses, with deaths at these marks. Returns what chose the
@@ -48,6 +55,7 @@ fn start(marks: &[&str], deaths: &[usize]) -> (RoutedBy, usize, usize) {
     let started = fs::read_to_string(stage.path("scripts/.worker")).unwrap();
     assert_eq!(started.trim(), "1", "{case}");
     let task = stage.task(&id);
+    assert!(task.routing.route.is_some(), "{case}");
     let (by, harness) = chosen(&task);
     let expected = match by {
         RoutedBy::Router => "other",
@@ -92,15 +100,23 @@ fn a_router_whose_caller_is_killed_ends_and_is_asked_once_more() {
     wait_for("the router", || {
         fs::read_to_string(&pid).is_ok_and(|it| it.ends_with('\n'))
     });
-    let pid = fs::read_to_string(&pid).unwrap();
+    let router = fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
+    // Above the router is what ties it to its caller, and above that the performer, which may
+    // outlive the command.
+    let performer = parent_of(parent_of(router));
     caller.kill().unwrap();
     caller.wait().unwrap();
-    let process = format!("/proc/{}", pid.trim());
-    wait_for("its end", || !fs::exists(&process).unwrap());
-    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
-    let task = stage.task(&id);
-    assert_eq!(chosen(&task), (RoutedBy::Router, "other"));
-    assert_eq!(task.status.as_str(), "in_progress");
+    let performer = rustix::process::Pid::from_raw(performer).unwrap();
+    // It is the command itself, which is dead, or the process that the command started.
+    let _dead = rustix::process::kill_process(performer, rustix::process::Signal::KILL);
+    let process = format!("/proc/{router}");
+    let in_time = Deadline::after(Duration::from_secs(10));
+    assert!(in_time.wait_for(|| !fs::exists(&process).unwrap()));
+    wait_for("the agent", || {
+        stage.call(&["task", "spawn", id.as_str(), "--wait", "60"]);
+        stage.task(&id).status.as_str() == "in_progress"
+    });
+    assert_eq!(chosen(&stage.task(&id)), (RoutedBy::Router, "other"));
     assert_eq!(stage.router_calls(), 2);
     assert_eq!(stage.store().runs(&id).unwrap().len(), 1);
 }

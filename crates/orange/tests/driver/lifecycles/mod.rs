@@ -2,6 +2,7 @@
 
 mod abandoned_merges;
 mod context_file;
+mod conversation;
 mod decompose;
 mod delegation;
 mod first_session;
@@ -9,6 +10,7 @@ mod headless;
 mod hint_follower;
 mod leftovers;
 mod lessons;
+mod merged_children;
 mod merging;
 mod reports;
 mod rounds;
