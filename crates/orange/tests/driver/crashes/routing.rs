@@ -5,10 +5,13 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use orange_config::clock::Deadline;
-use orange_engine::routing::RoutedBy;
+use orange_engine::effect::EffectOutcome;
+use orange_engine::event::Fact;
+use orange_engine::names::TaskId;
+use orange_engine::routing::{Choice, RoutedBy};
 
 use super::crash_marks::{reached_marks, set_crash_marks};
-use crate::lifecycles::routing::{chosen, staged};
+use crate::lifecycles::routing::staged;
 use crate::support::{SOON, Stage, wait_for};
 
 const MARKS: [&str; 6] = [
@@ -30,6 +33,19 @@ fn parent_of(process: i32) -> i32 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|it| it.strip_prefix("PPid:"));
     line.unwrap().trim().parse().unwrap()
+}
+
+/// Every choice that was recorded for a task.
+fn choices(stage: &Stage, id: &TaskId) -> Vec<Choice> {
+    let events = stage.store().events(id, 0).unwrap().into_iter();
+    let choices = events.filter_map(|it| match it.event.fact {
+        Fact::EffectDone {
+            outcome: EffectOutcome::Chosen(choice),
+            ..
+        } => Some(*choice),
+        _ => None,
+    });
+    choices.collect()
 }
 
 /// Starts a task whose agent the router chooses, with deaths at these marks. Returns what chose the
@@ -54,15 +70,14 @@ fn start(marks: &[&str], deaths: &[usize]) -> (RoutedBy, usize, usize) {
     assert_eq!(stage.store().runs(&id).unwrap().len(), 1, "{case}");
     let started = fs::read_to_string(stage.path("scripts/.worker")).unwrap();
     assert_eq!(started.trim(), "1", "{case}");
-    let task = stage.task(&id);
-    assert!(task.routing.route.is_some(), "{case}");
-    let (by, harness) = chosen(&task);
-    let expected = match by {
+    let [choice] = choices(&stage, &id).try_into().unwrap();
+    let expected = match choice.route.by {
         RoutedBy::Router => "other",
         _ => "script",
     };
-    assert_eq!(harness, expected, "{case}");
-    (by, calls, reached.len())
+    assert_eq!(choice.harness.as_str(), expected, "{case}");
+    assert_eq!(stage.task(&id).harness, choice.harness, "{case}");
+    (choice.route.by, calls, reached.len())
 }
 
 #[test]
@@ -101,13 +116,12 @@ fn a_router_whose_caller_is_killed_ends_and_is_asked_once_more() {
         fs::read_to_string(&pid).is_ok_and(|it| it.ends_with('\n'))
     });
     let router = fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
-    // Above the router is what ties it to its caller, and above that the performer, which may
-    // outlive the command.
-    let performer = parent_of(parent_of(router));
+    // The performer may outlive the command.
+    let performer = parent_of(router);
     caller.kill().unwrap();
     caller.wait().unwrap();
     let performer = rustix::process::Pid::from_raw(performer).unwrap();
-    // It is the command itself, which is dead, or the process that the command started.
+    // It is the command itself, which has ended, or a process that the command started.
     let _dead = rustix::process::kill_process(performer, rustix::process::Signal::KILL);
     let process = format!("/proc/{router}");
     let in_time = Deadline::after(Duration::from_secs(10));
@@ -116,7 +130,8 @@ fn a_router_whose_caller_is_killed_ends_and_is_asked_once_more() {
         stage.call(&["task", "spawn", id.as_str(), "--wait", "60"]);
         stage.task(&id).status.as_str() == "in_progress"
     });
-    assert_eq!(chosen(&stage.task(&id)), (RoutedBy::Router, "other"));
+    let [choice] = choices(&stage, &id).try_into().unwrap();
+    assert_eq!(choice.harness.as_str(), "other");
     assert_eq!(stage.router_calls(), 2);
     assert_eq!(stage.store().runs(&id).unwrap().len(), 1);
 }
