@@ -157,3 +157,35 @@ pub fn event(value: &Value) -> String {
     let name = value["type"].as_str().unwrap_or_default();
     format!("event: {name}\ndata: {value}\n\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_json_object_answers_a_schema() {
+        let say = |text: &str| Action::Say(text.to_owned());
+        let answer = r#"{"executor":"codex"}"#;
+        let mut conversation = Conversation {
+            wants_json: true,
+            ..Conversation::default()
+        };
+        assert_eq!(
+            reply(&conversation, say(answer)),
+            Reply::Words(answer.to_owned())
+        );
+        let other = reply(&conversation, say("A title"));
+        assert_ne!(other, Reply::Words(String::from("A title")));
+        conversation.tools = vec![Tool {
+            name: ANSWER_TOOL.to_owned(),
+            shape: json!({}),
+        }];
+        let call = Reply::Call {
+            name: ANSWER_TOOL.to_owned(),
+            arguments: json!({"executor": "codex"}),
+        };
+        assert_eq!(reply(&conversation, say(answer)), call);
+    }
+}

@@ -171,6 +171,26 @@ fn an_optional_group_is_kept_or_dropped_as_a_whole() {
 }
 
 #[test]
+fn a_schema_is_passed_only_where_there_is_one() {
+    let arguments = r#"["exec", ["--schema", "{schema}"], ["--in", "{schema_file}"], "{prompt}"]"#;
+    assert_eq!(command_line(arguments, &values("p")), ["exec", "p"]);
+    let all = Values {
+        schema: Some("{\"type\":\"object\"}"),
+        schema_file: Some(Path::new("/runs/r1/schema.json")),
+        ..values("p")
+    };
+    let expected = [
+        "exec",
+        "--schema",
+        "{\"type\":\"object\"}",
+        "--in",
+        "/runs/r1/schema.json",
+        "p",
+    ];
+    assert_eq!(command_line(arguments, &all), expected);
+}
+
+#[test]
 fn other_braces_are_literal() {
     let arguments = r#"['{"a":{"b":1}}', "{}", "{A}", "{", "}{prompt}{", "{{prompt}}"]"#;
     let expected = ["{\"a\":{\"b\":1}}", "{}", "{A}", "{", "}p{", "{p}"];

@@ -59,9 +59,10 @@ pub(super) fn assert_tasks(night: &Night) {
         };
         assert!(is_explained, "{kind} {id} is {status}: {waiting:#?}");
     }
+    // The ids of effects are counted in each task, so the parent is a part of the key.
     let keys = tasks
         .values()
-        .filter_map(|it| it.queueing.delegation.clone());
+        .filter_map(|it| Some((&it.queueing.parent, it.queueing.delegation.as_ref()?)));
     let keys: Vec<String> = keys.map(|it| format!("{it:?}")).collect();
     let distinct: BTreeSet<&String> = keys.iter().collect();
     assert_eq!(keys.len(), distinct.len(), "{keys:#?}");
