@@ -56,7 +56,7 @@ pub fn write(conversation: &Conversation, answer: &Answer) -> Vec<String> {
     let mut message = json!({
         "id": format!("msg_{number}"), "type": "message", "role": "assistant",
         "model": conversation.model, "content": [], "stop_reason": null, "stop_sequence": null,
-        "usage": {"input_tokens": 100, "output_tokens": 1},
+        "usage": {"input_tokens": answer.tokens, "output_tokens": 1},
     });
     if conversation.streams {
         let usage = json!({"output_tokens": 20});

@@ -21,6 +21,8 @@ pub enum Api {
 pub struct Answer {
     /// Distinguishes this answer and its call from every other one.
     pub number: usize,
+    /// How many input tokens it says it took.
+    pub tokens: u64,
     pub act: Reply,
 }
 
@@ -87,8 +89,24 @@ impl Api {
     }
 }
 
-/// The reply to an agent: a tool call, or words if it wants JSON or has no such tool.
+/// The tool that one agent offers for an answer to a schema.
+const ANSWER_TOOL: &str = "StructuredOutput";
+
+/// The reply to an agent: a tool call, or words if it wants JSON or has no such tool. A JSON object
+/// that the script says is the answer to a schema.
 pub fn reply(conversation: &Conversation, act: Action) -> Reply {
+    if let Action::Say(text) = &act
+        && let Ok(answer @ Value::Object(_)) = serde_json::from_str(text)
+    {
+        let is_form = |tool: &&Tool| tool.name == ANSWER_TOOL;
+        return match conversation.tools.iter().find(is_form) {
+            Some(tool) => Reply::Call {
+                name: tool.name.clone(),
+                arguments: answer,
+            },
+            None => Reply::Words(text.clone()),
+        };
+    }
     if conversation.wants_json {
         return Reply::Words(r#"{"reasoning":"scripted","next_speaker":"user"}"#.to_owned());
     }
@@ -138,4 +156,36 @@ pub fn data(value: &Value) -> String {
 pub fn event(value: &Value) -> String {
     let name = value["type"].as_str().unwrap_or_default();
     format!("event: {name}\ndata: {value}\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_json_object_answers_a_schema() {
+        let say = |text: &str| Action::Say(text.to_owned());
+        let answer = r#"{"executor":"codex"}"#;
+        let mut conversation = Conversation {
+            wants_json: true,
+            ..Conversation::default()
+        };
+        assert_eq!(
+            reply(&conversation, say(answer)),
+            Reply::Words(answer.to_owned())
+        );
+        let other = reply(&conversation, say("A title"));
+        assert_ne!(other, Reply::Words(String::from("A title")));
+        conversation.tools = vec![Tool {
+            name: ANSWER_TOOL.to_owned(),
+            shape: json!({}),
+        }];
+        let call = Reply::Call {
+            name: ANSWER_TOOL.to_owned(),
+            arguments: json!({"executor": "codex"}),
+        };
+        assert_eq!(reply(&conversation, say(answer)), call);
+    }
 }

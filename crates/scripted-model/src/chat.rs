@@ -41,7 +41,9 @@ pub fn write(conversation: &Conversation, answer: &Answer) -> Vec<String> {
             (message, "tool_calls")
         }
     };
-    let usage = json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120});
+    let tokens = answer.tokens;
+    let usage =
+        json!({"prompt_tokens": tokens, "completion_tokens": 20, "total_tokens": tokens + 20});
     let part = |kind: &str, choices: Value, usage: &Value| {
         json!({
             "id": format!("chatcmpl-{number}"), "object": kind, "created": 1,

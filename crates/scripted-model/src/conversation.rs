@@ -34,7 +34,7 @@ pub enum Message {
 pub struct ScriptPosition {
     /// The task's branch, which no other task has.
     pub branch: String,
-    /// The role of the prompt: `worker`, `resumed`, `reviewer`, `stuck`.
+    /// The role of the prompt: `worker`, `resumed`, `reviewer`, `stuck`, `router`.
     pub role: &'static str,
     /// Which turn: a reviewer's round; otherwise 1, plus one for every later message.
     pub turn: usize,
@@ -42,12 +42,13 @@ pub struct ScriptPosition {
     pub step: usize,
 }
 
-/// How the prompts of the shipped workflows begin, and the role they address.
-const OPENINGS: [(&str, &str); 4] = [
+/// How the prompts of the shipped workflows and of the router begin, and the role they address.
+const OPENINGS: [(&str, &str); 5] = [
     ("# Task: ", "worker"),
     ("# Task, resumed: ", "resumed"),
     ("# Review: ", "reviewer"),
     ("# Stuck: ", "stuck"),
+    ("Choose the coding agent for a task.", "router"),
 ];
 
 /// How the line that is typed into a pane begins.

@@ -50,7 +50,10 @@ pub fn write(conversation: &Conversation, answer: &Answer) -> Vec<String> {
     let candidate = |parts: Value, reason: Value| {
         json!({
             "candidates": [{"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": reason}],
-            "usageMetadata": {"promptTokenCount": 100, "candidatesTokenCount": 20, "totalTokenCount": 120},
+            "usageMetadata": {
+                "promptTokenCount": answer.tokens, "candidatesTokenCount": 20,
+                "totalTokenCount": answer.tokens + 20,
+            },
             "modelVersion": conversation.model,
         })
     };

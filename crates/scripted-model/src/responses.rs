@@ -51,9 +51,9 @@ pub fn write(conversation: &Conversation, answer: &Answer) -> Vec<String> {
         }),
     };
     let usage = json!({
-        "input_tokens": 100, "input_tokens_details": {"cached_tokens": 0},
+        "input_tokens": answer.tokens, "input_tokens_details": {"cached_tokens": 0},
         "output_tokens": 20, "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": 120,
+        "total_tokens": answer.tokens + 20,
     });
     let response = |status: &str, output: Value, usage: Value| {
         json!({

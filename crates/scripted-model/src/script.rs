@@ -15,6 +15,7 @@
 //! | `quota 2` | fails twice before the next line, then continues with it |
 //! | `cut`, `cut 1` | breaks off in the middle of the next line's answer |
 //! | `slow SECONDS` | takes this long for the next line's answer |
+//! | `tokens NUMBER` | says that the next line's answer took this many input tokens, not 100 |
 //!
 //! In the texts of `write` and `edit`, `\n` starts a new line. Empty lines and lines that begin
 //! with `#` are skipped. After the last line the model says that it is done.
@@ -32,6 +33,8 @@ pub struct Step {
     pub trouble: Option<Failure>,
     /// How long the answer takes.
     pub slow: Duration,
+    /// How many input tokens the answer says it took.
+    pub tokens: u64,
     /// The answer.
     pub act: Action,
 }
@@ -92,12 +95,16 @@ impl Fault {
 /// The answer when the script has no more lines.
 const DONE: &str = "Done.";
 
+/// How many input tokens an answer says it took, unless the script says otherwise.
+const TOKENS: u64 = 100;
+
 impl Step {
     /// An answer without failures.
     pub fn plain(act: Action) -> Self {
         Self {
             trouble: None,
             slow: Duration::ZERO,
+            tokens: TOKENS,
             act,
         }
     }
@@ -129,7 +136,7 @@ impl Step {
 /// The steps of a script, or the invalid line.
 fn steps(text: &str) -> Result<Vec<Step>, String> {
     let mut steps = Vec::new();
-    let (mut trouble, mut slow) = (None, Duration::ZERO);
+    let (mut trouble, mut slow, mut tokens) = (None, Duration::ZERO, None);
     for line in text.lines().map(str::trim) {
         if line.is_empty() || line.starts_with('#') {
             continue;
@@ -164,6 +171,10 @@ fn steps(text: &str) -> Result<Vec<Step>, String> {
                 slow = rest.parse().map(Duration::from_secs).map_err(|_| line)?;
                 continue;
             }
+            "tokens" => {
+                tokens = Some(rest.parse().map_err(|_| line)?);
+                continue;
+            }
             "quota" | "overload" | "key" | "cut" => {
                 trouble = match word {
                     "quota" => fault(Fault::Quota),
@@ -175,12 +186,20 @@ fn steps(text: &str) -> Result<Vec<Step>, String> {
             }
             _ => return Err(line.to_owned()),
         };
-        let (trouble, slow) = (trouble.take(), std::mem::take(&mut slow));
-        steps.push(Step { trouble, slow, act });
+        steps.push(Step {
+            trouble: trouble.take(),
+            slow: std::mem::take(&mut slow),
+            tokens: tokens.take().unwrap_or(TOKENS),
+            act,
+        });
     }
-    if trouble.is_some() || !slow.is_zero() {
-        let act = Action::Say(DONE.to_owned());
-        steps.push(Step { trouble, slow, act });
+    if trouble.is_some() || !slow.is_zero() || tokens.is_some() {
+        steps.push(Step {
+            trouble,
+            slow,
+            tokens: tokens.unwrap_or(TOKENS),
+            act: Action::Say(DONE.to_owned()),
+        });
     }
     Ok(steps)
 }
@@ -229,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_fault_belongs_to_the_next_line() {
-        let steps = steps("overload 2\nslow 3\nrun a\nquota").unwrap();
+        let steps = steps("overload 2\nslow 3\ntokens 7\nrun a\nquota").unwrap();
         let [first, last] = steps.as_slice() else {
             panic!("{steps:?}");
         };
@@ -239,6 +258,7 @@ mod tests {
         };
         assert_eq!(first.trouble, Some(overload));
         assert_eq!(first.slow, Duration::from_secs(3));
+        assert_eq!((first.tokens, last.tokens), (7, 100));
         let quota = Failure {
             fault: Fault::Quota,
             times: None,
@@ -248,7 +268,14 @@ mod tests {
 
     #[test]
     fn an_unknown_line_is_reported() {
-        for line in ["walk", "quota many", "slow", "write a", "edit a b"] {
+        for line in [
+            "walk",
+            "quota many",
+            "slow",
+            "tokens",
+            "write a",
+            "edit a b",
+        ] {
             assert_eq!(steps(&format!("run a\n{line}\n")), Err(line.to_owned()));
         }
     }

@@ -107,7 +107,13 @@ impl Shared {
             let (status, body) = api.refuse(fault);
             return http::answer(stream, status, "application/json", &body.to_string());
         }
-        let pieces = api.write(&conversation, &Answer { number, act });
+        let tokens = step.tokens;
+        let answer = Answer {
+            number,
+            tokens,
+            act,
+        };
+        let pieces = api.write(&conversation, &answer);
         if !conversation.streams && fault.is_none() {
             thread::sleep(step.slow);
             return http::answer(stream, 200, "application/json", &pieces.concat());

@@ -35,6 +35,10 @@ pub struct Values<'a> {
     pub session_id: Option<&'a str>,
     /// The conversation that the agent resumes.
     pub resumed_id: Option<&'a str>,
+    /// The JSON schema of the answer.
+    pub schema: Option<&'a str>,
+    /// The file that contains the schema.
+    pub schema_file: Option<&'a Path>,
 }
 
 /// An item of an argument array in a definition: a text, or a group of texts.
@@ -70,9 +74,11 @@ enum Placeholder {
     Effort,
     SessionId,
     ResumedId,
+    Schema,
+    SchemaFile,
 }
 
-const PLACEHOLDERS: [Placeholder; 7] = [
+const PLACEHOLDERS: [Placeholder; 9] = [
     Placeholder::Prompt,
     Placeholder::PromptFile,
     Placeholder::RunFolder,
@@ -80,6 +86,8 @@ const PLACEHOLDERS: [Placeholder; 7] = [
     Placeholder::Effort,
     Placeholder::SessionId,
     Placeholder::ResumedId,
+    Placeholder::Schema,
+    Placeholder::SchemaFile,
 ];
 
 impl Placeholder {
@@ -92,6 +100,8 @@ impl Placeholder {
             Placeholder::Effort => "effort",
             Placeholder::SessionId => "session_id",
             Placeholder::ResumedId => "resumed_id",
+            Placeholder::Schema => "schema",
+            Placeholder::SchemaFile => "schema_file",
         }
     }
 
@@ -271,6 +281,8 @@ impl Values<'_> {
             Placeholder::Effort => self.effort.map(OsStr::new),
             Placeholder::SessionId => self.session_id.map(OsStr::new),
             Placeholder::ResumedId => self.resumed_id.map(OsStr::new),
+            Placeholder::Schema => self.schema.map(OsStr::new),
+            Placeholder::SchemaFile => self.schema_file.map(Path::as_os_str),
         }
     }
 }

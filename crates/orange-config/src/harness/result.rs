@@ -28,7 +28,7 @@ pub struct ResultLocations {
     /// Values that mean that the run continues, whatever came before.
     #[serde(alias = "goes_on")]
     continued: Vec<JsonLocation>,
-    /// The texts of the agent; the last one counts.
+    /// The texts of the agent, or the objects that it answers to a schema; the last one counts.
     text: Vec<JsonLocation>,
     /// Whether a text comes in pieces, in consecutive values.
     #[serde(alias = "is_in_pieces")]
@@ -160,7 +160,7 @@ impl ResultLocations {
                     error = reasons(&self.failed, &value);
                 }
             }
-            let texts = first_text(&self.text, &value);
+            let texts = first_answer(&self.text, &value);
             let is_piece = self.is_chunked && follows_text;
             follows_text = texts.is_some();
             text = match (text, texts) {
@@ -237,6 +237,18 @@ impl ModelLocations {
 
 fn first_text(places: &[JsonLocation], value: &Value) -> Option<String> {
     places.iter().find_map(|place| place.text(value))
+}
+
+/// The same, or the JSON of an object: the answer to a schema.
+fn first_answer(places: &[JsonLocation], value: &Value) -> Option<String> {
+    let object = |place: &JsonLocation| {
+        let mut values = place.values(value).into_iter();
+        let object = values.find(|it| it.is_object())?;
+        Some(object.to_string())
+    };
+    places
+        .iter()
+        .find_map(|place| place.text(value).or_else(|| object(place)))
 }
 
 /// Why it failed, with all the texts that say so.

@@ -77,6 +77,8 @@ impl Admin {
                 effort: None,
                 session_id: None,
                 resumed_id: None,
+                schema: None,
+                schema_file: None,
             },
         )?;
         let program = harness.locate(self.context.environment.variable("PATH"))?;

@@ -12,6 +12,7 @@ pub(crate) mod output;
 pub(crate) mod permission;
 pub(crate) mod process_events;
 pub(crate) mod results;
+pub(crate) mod router_calls;
 pub(crate) mod run_check;
 pub(crate) mod screen;
 mod spend;

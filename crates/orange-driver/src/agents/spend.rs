@@ -40,6 +40,7 @@ impl Agents {
     pub(crate) fn restore_spend(&self, store: &mut Store) -> Result<(), DriverError> {
         for summary in store.list(&TaskFilter::default())?.tasks {
             let task = summary.task;
+            self.restore_router_spend(store, &task)?;
             for run in store.runs(&task.id)? {
                 let counted = self.counted_usage(&task.project, &task.id, &run.id)?;
                 if let Some((usage, since)) = counted {

@@ -56,7 +56,7 @@ impl Performer {
             }
             Effect::Notify { message, via } => self.notify_user(&task, message, via),
             Effect::SpawnNext => self.spawn_next(store, &task),
-            Effect::Route => self.route(store, &task),
+            Effect::Route => self.route(store, &task, pending.planned.id),
             Effect::PushBranch { branch } => self.push(&task, branch),
             Effect::DeleteRemoteBranch { branch } => self.delete_remote(&task, branch),
             Effect::Merge(merge) => {

@@ -1,8 +1,8 @@
 //! Which conversation an agent starts or resumes.
 //!
 //! An agent that died on its own, or that the user stopped, is restarted in its conversation. An
-//! agent that the workflow ended is not: the next reviewer judges afresh. An agent exits if its conversation cannot be
-//! resumed. So if a resumed conversation ends too, the next start begins a new one, unless the
+//! agent that the workflow ended is not: the next reviewer judges afresh. Neither is one whose task
+//! has got another worktree. An agent exits if its conversation cannot be resumed. So if a resumed conversation ends too, the next start begins a new one, unless the
 //! harness was the cause.
 
 use std::fs;
@@ -60,6 +60,7 @@ impl Performer {
         task: &Task,
         spawn: &Spawn,
         harness: &Harness,
+        directory: &Path,
     ) -> Result<Conversation, Failure> {
         let runs = store.runs(&task.id).map_err(Failure::temporary)?;
         let earlier = runs.iter().rev();
@@ -71,6 +72,12 @@ impl Performer {
             .filter(|run| has_begun(run))
             .find(|run| run.role == spawn.role && run.id != spawn.run);
         let last = last.filter(|run| run.evidence.is_some() && run.harness == spawn.harness);
+        // Some agents go on in the directory in which they began, which may be another task's now.
+        let is_here = |run: &&RunRecord| {
+            let setup = run.setup.as_ref();
+            setup.is_none_or(|setup| setup.directory == directory)
+        };
+        let last = last.filter(is_here);
         let can_resume = harness.accepts(start_mode(spawn.headless), "resumed_id");
         if let Some(last) = last.filter(|_| can_resume) {
             let folder = self

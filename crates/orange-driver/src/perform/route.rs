@@ -2,13 +2,15 @@
 
 use orange_config::{Decompose, Settings, clock};
 use orange_engine::Task;
-use orange_engine::effect::EffectOutcome;
+use orange_engine::budget::Start;
+use orange_engine::effect::{EffectId, EffectOutcome};
 use orange_engine::language::Workflow;
 use orange_engine::names::HarnessName;
 use orange_engine::report::MAX_DEPTH;
 use orange_engine::routing::{
     Choice, Offer, Offers, Route, RouteSubject, RoutedBy, Split, first_match,
 };
+use orange_engine::schedule::Wait;
 use orange_store::Store;
 
 use super::Performer;
@@ -18,7 +20,12 @@ use crate::steps::pinned_workflow;
 impl Performer {
     /// Chooses by the rules, else by the router, else takes the default. A router that fails is no
     /// failure of the task: the default is used, and the reason says so.
-    pub(crate) fn route(&self, store: &Store, task: &Task) -> Result<EffectOutcome, Failure> {
+    pub(crate) fn route(
+        &self,
+        store: &Store,
+        task: &Task,
+        effect: EffectId,
+    ) -> Result<EffectOutcome, Failure> {
         let settings = self.context.settings(None).map_err(Failure::temporary)?;
         let usable = self.usable_harnesses(store)?;
         let subject = RouteSubject {
@@ -38,7 +45,7 @@ impl Performer {
                 },
                 split: Split::No,
             },
-            None => self.ask_or_default(store, task, &settings, &usable),
+            None => self.ask_or_default(store, task, effect, &settings, &usable)?,
         };
         if choice.split == Split::Suggested {
             let stored = store.require(&task.id).map_err(Failure::temporary)?;
@@ -62,12 +69,13 @@ impl Performer {
         &self,
         store: &Store,
         task: &Task,
+        effect: EffectId,
         settings: &Settings,
         usable: &[HarnessName],
-    ) -> Choice {
+    ) -> Result<Choice, Failure> {
         let mut default = task.default_choice();
         let Some(router) = &settings.router.harness else {
-            return default;
+            return Ok(default);
         };
         let offers = Offers {
             harnesses: offers(&settings.router.choices, usable),
@@ -78,15 +86,39 @@ impl Performer {
             _ if !usable.contains(router) => {
                 Err(format!("its harness `{router}` is parked or not installed"))
             }
-            _ => self.ask_router(store, task, router, settings, &offers),
+            _ => match self.over_budget(store, task, router, settings)? {
+                Some(reason) => Err(reason),
+                None => self.ask_router(store, task, effect, router, settings, &offers),
+            },
         };
-        match answer {
+        Ok(match answer {
             Ok(choice) => choice,
             Err(reason) => {
                 default.route.reason = format!("the router was of no help: {reason}");
                 default
             }
-        }
+        })
+    }
+
+    /// Why a budget does not let the router start, if it does not.
+    fn over_budget(
+        &self,
+        store: &Store,
+        task: &Task,
+        router: &HarnessName,
+        settings: &Settings,
+    ) -> Result<Option<String>, Failure> {
+        let limits = self.steps.current_limits(store);
+        let limits = limits.map_err(Failure::temporary)?;
+        let start = Start {
+            task: &task.id,
+            project: &task.project,
+            job: task.job.as_ref().map(|link| &link.name),
+            harness: router,
+            model: settings.router.model.as_deref(),
+        };
+        let waits = Wait::from_budget(&limits.budget, &start);
+        Ok(waits.first().map(ToString::to_string))
     }
 
     /// Every harness that is installed and not parked.

@@ -3,21 +3,26 @@
 //! The router is a headless agent in an empty directory. It gets the text of the task, which may
 //! come from anyone, and no proof of identity, so it can do nothing in the name of an agent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
+use std::path::Path;
 
-use orange_config::{Harness, Level, LogLevel, Settings, StartMode, Values};
+use orange_config::{Harness, Level, LogLevel, RunResult, Settings, StartMode, Values, clock};
 use orange_effects::command::{CommandExit, Invocation};
 use orange_effects::private_file;
 use orange_engine::Task;
+use orange_engine::effect::EffectId;
 use orange_engine::names::HarnessName;
 use orange_engine::routing::{Choice, Offers, RouterAnswer};
+use orange_engine::usage::RunUsage;
+use orange_store::steps::reach;
 use orange_store::{ImportResult, Store};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Performer;
+use crate::agents::router_calls::RouterCall;
 use crate::context::script_runs::ROUTER;
 
 /// How often the router is asked about one task.
@@ -36,14 +41,27 @@ impl Performer {
         &self,
         store: &Store,
         task: &Task,
+        effect: EffectId,
         router: &HarnessName,
         settings: &Settings,
         offers: &Offers,
     ) -> Result<Choice, String> {
         self.context.router_pause.require_over()?;
+        let made = self.agents.router_calls(task, effect);
+        let made = made.map_err(|error| error.to_string())?;
         let mut problem = String::new();
-        for _ in 0..TRIES {
-            let answer = self.run_router(store, task, router, settings, offers, &problem);
+        if made >= TRIES {
+            problem = String::from("orange was ended twice while it asked");
+        }
+        for _ in made..TRIES {
+            let call = RouterCall {
+                effect,
+                harness: router.clone(),
+                model: settings.router.model.clone(),
+                at: clock::now(),
+                used: RunUsage::default(),
+            };
+            let answer = self.run_router(store, task, call, settings, offers, &problem);
             match answer.and_then(|text| read(&text, offers)) {
                 Ok(choice) => return Ok(choice),
                 Err(reason) => problem = reason,
@@ -56,18 +74,19 @@ impl Performer {
         Err(problem)
     }
 
-    /// Runs the router once; returns its last text.
+    /// Runs the router once, and counts what it used; returns its last text.
     fn run_router(
         &self,
         store: &Store,
         task: &Task,
-        router: &HarnessName,
+        call: RouterCall,
         settings: &Settings,
         offers: &Offers,
         problem: &str,
     ) -> Result<String, String> {
         let harnesses = self.context.harnesses().map_err(|it| it.to_string())?;
-        let harness = harnesses.require(router).map_err(|it| it.to_string())?;
+        let harness = harnesses.require(&call.harness);
+        let harness = harness.map_err(|it| it.to_string())?;
         let run = self.context.script_run(ROUTER, &task.id);
         let folder = self
             .context
@@ -77,25 +96,42 @@ impl Performer {
         fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
         let prompt = prompt(&text_of(store, task), offers, problem);
         let prompt_file = folder.join("prompt.md");
-        private_file::write_unsynced(&prompt_file, prompt.as_bytes())
-            .map_err(|error| error.to_string())?;
+        let schema = schema(offers).to_string();
+        let schema_file = folder.join("schema.json");
+        let run_folder = folder.join("given");
+        let own = [(&prompt_file, &prompt), (&schema_file, &schema)].into_iter();
+        let own = own.map(|(path, text)| (path.clone(), text));
+        let given = harness.run_files.iter();
+        let given = given.map(|file| (run_folder.join(&file.name), &file.text));
+        // What it can do without are hooks, which report nothing: the router is no run.
+        let expected = harness.files.iter().filter(|file| !file.optional);
+        let expected = expected.map(|file| (directory.join(&file.path), &file.text));
+        for (path, text) in own.chain(given).chain(expected) {
+            private_file::write_unsynced(&path, text.as_bytes())
+                .map_err(|error| error.to_string())?;
+        }
         let arguments = harness.arguments(
             StartMode::Headless,
             Level::Reduced,
             &Values {
                 prompt: &prompt,
                 prompt_file: &prompt_file,
-                run_folder: &folder,
+                run_folder: &run_folder,
                 model: settings.router.model.as_deref(),
                 effort: None,
                 session_id: None,
                 resumed_id: None,
+                schema: Some(&schema),
+                schema_file: Some(&schema_file),
             },
         );
         let arguments = arguments.map_err(|error| error.to_string())?;
         let program = harness.locate(self.context.environment.variable("PATH"));
         let program = program.map_err(|error| error.to_string())?;
-        let finished = Invocation::new(program, self.router_variables(harness))
+        let number = self.agents.begin_router_call(task, call);
+        let number = number.map_err(|error| error.to_string())?;
+        reach("the router is asked");
+        let finished = Invocation::new(program, self.router_variables(harness, &run_folder))
             .arguments(arguments)
             .directory(directory)
             .tethered(&self.context.orange)
@@ -103,24 +139,38 @@ impl Performer {
             .limit(MAX_OUTPUT)
             .run()
             .map_err(|error| error.to_string())?;
+        reach("the router has answered");
+        let printed = &finished.stdout.bytes;
+        let result = harness.result.as_ref();
+        let result = result.map(|locations| locations.read(printed, &harness.deaths));
+        let used = result.as_ref().map(RunResult::usage).unwrap_or_default();
+        if let Err(error) = self.agents.end_router_call(task, number, used) {
+            let more = json!({ "error": error.to_string() });
+            self.context
+                .log(LogLevel::Warn, &task.id, "usage.not_recorded", more);
+        }
         if let CommandExit::TimedOut(after) = finished.ending {
             let seconds = after.as_secs();
             return Err(format!("it did not answer within {seconds} seconds"));
         }
-        let printed = &finished.stdout.bytes;
-        let Some(locations) = &harness.result else {
+        let Some(result) = result else {
             return Ok(String::from_utf8_lossy(printed).into_owned());
         };
-        let result = locations.read(printed, &harness.deaths);
         let failed = || result.error.unwrap_or_else(|| finished.ending.to_string());
         result.text.ok_or_else(failed)
     }
 
     /// The variables that the definition passes and sets; none of them names the task.
-    fn router_variables(&self, harness: &Harness) -> BTreeMap<OsString, OsString> {
+    fn router_variables(
+        &self,
+        harness: &Harness,
+        run_folder: &Path,
+    ) -> BTreeMap<OsString, OsString> {
         let passed = harness.pass.iter().map(String::as_str);
         let mut variables = self.context.environment.passed_variables(passed);
+        let run_folder = run_folder.to_string_lossy();
         for (name, value) in harness.variables(Level::Reduced) {
+            let value = value.replace("{run_folder}", &run_folder);
             variables.insert(name.into(), value.into());
         }
         variables
@@ -131,6 +181,43 @@ fn read(text: &str, offers: &Offers) -> Result<Choice, String> {
     let object = RouterAnswer::find_object(text)?;
     let answer: RouterAnswer = serde_json::from_str(object).map_err(|error| error.to_string())?;
     answer.choose(offers)
+}
+
+/// The schema of an answer. Every key is required and no other is allowed, because some services
+/// accept no other schemas.
+fn schema(offers: &Offers) -> Value {
+    let names: BTreeSet<&str> = offers
+        .harnesses
+        .iter()
+        .map(|it| it.harness.as_str())
+        .collect();
+    let text = json!({ "type": "string" });
+    let texts = json!({ "type": "array", "items": { "type": "string" } });
+    let object = |properties: Value| {
+        let keys: Vec<String> = properties
+            .as_object()
+            .map(|it| it.keys().cloned().collect())
+            .unwrap_or_default();
+        json!({
+            "type": "object",
+            "properties": properties,
+            "required": keys,
+            "additionalProperties": false,
+        })
+    };
+    object(json!({
+        "executor": { "type": "string", "enum": names },
+        "model": { "type": ["string", "null"] },
+        "decompose": { "type": "boolean" },
+        "reason": text,
+        "profile": object(json!({
+            "role": text,
+            "skills": texts,
+            "tools": texts,
+            "constraints": texts,
+        })),
+        "selected_skills": texts,
+    }))
 }
 
 /// What the router is told about the task.

@@ -186,7 +186,7 @@ impl Performer {
             written.map_err(Failure::temporary)?
         };
         let prompt = self.prompt(store, task, spawn)?;
-        let conversation = self.conversation(store, task, spawn, &harness)?;
+        let conversation = self.conversation(store, task, spawn, &harness, directory)?;
         let mode = start_mode(spawn.headless);
         let output = harness.result.is_some() && mode == StartMode::Headless;
         let output = output.then(|| run_location::result_file(folder));

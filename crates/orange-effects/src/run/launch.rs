@@ -84,6 +84,8 @@ impl Launch<'_> {
             effort: self.effort,
             session_id: self.session_id,
             resumed_id: self.resumed_id,
+            schema: None,
+            schema_file: None,
         };
         let level = Level::of(self.permissions, self.role);
         let arguments = self.harness.arguments(self.start_mode, level, &values)?;

@@ -110,6 +110,15 @@ fn a_reviewer_is_told_to_read_the_diff_and_to_use_its_toolkit() {
     }
 }
 
+#[test]
+fn autopilot_tells_its_agents_not_to_push() {
+    assert_contains(&shipped_prompt("autopilot", "attempt"), &["do not push."]);
+    assert_contains(
+        &shipped_prompt("autopilot", "plan"),
+        &["do none of the work"],
+    );
+}
+
 proptest! {
     #[test]
     fn a_doubled_brace_is_a_literal_brace(text in "(?s).{0,60}") {

@@ -32,6 +32,7 @@ mod permission_levels;
 mod readiness;
 mod report;
 mod respawn;
+mod router;
 mod secret_watch;
 mod skills;
 mod stage;

@@ -25,6 +25,7 @@ mod home_moves;
 mod hooks;
 mod hostile;
 mod identity;
+mod job_races;
 mod jobs;
 mod library;
 mod lifecycles;

@@ -28,6 +28,8 @@ fn values(prompt: &str) -> Values<'_> {
         effort: None,
         session_id: None,
         resumed_id: None,
+        schema: None,
+        schema_file: None,
     }
 }
 
@@ -165,6 +167,26 @@ fn an_optional_group_is_kept_or_dropped_as_a_whole() {
         ..values("p")
     };
     let expected = ["run", "--model", "m", "-c", "effort=high", "-x", "p"];
+    assert_eq!(command_line(arguments, &all), expected);
+}
+
+#[test]
+fn a_schema_is_passed_only_where_there_is_one() {
+    let arguments = r#"["exec", ["--schema", "{schema}"], ["--in", "{schema_file}"], "{prompt}"]"#;
+    assert_eq!(command_line(arguments, &values("p")), ["exec", "p"]);
+    let all = Values {
+        schema: Some("{\"type\":\"object\"}"),
+        schema_file: Some(Path::new("/runs/r1/schema.json")),
+        ..values("p")
+    };
+    let expected = [
+        "exec",
+        "--schema",
+        "{\"type\":\"object\"}",
+        "--in",
+        "/runs/r1/schema.json",
+        "p",
+    ];
     assert_eq!(command_line(arguments, &all), expected);
 }
 

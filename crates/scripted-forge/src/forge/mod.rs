@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::rest::OPERATIONS;
 use crate::server::{Call, Fault, Server, State, Write};
 use crate::stop::stop;
 use crate::world::World;
@@ -110,6 +111,14 @@ impl Forge {
     /// Applies this fault to every matching request, until `clear_faults`.
     pub fn fault_always(&self, operation: &str, fault: Fault) {
         self.plan(operation, 1, fault, true);
+    }
+
+    /// Applies this fault to every request, until `clear_faults`.
+    pub fn fault_all(&self, fault: Fault) {
+        self.fault_always("graphql", fault);
+        for operation in OPERATIONS.iter() {
+            self.fault_always(&operation.id, fault);
+        }
     }
 
     pub fn clear_faults(&self) {

@@ -71,6 +71,20 @@ fn every_fault_comes_once_and_says_whether_it_took_effect() {
 }
 
 #[test]
+fn an_outage_hits_every_request() {
+    let (forge, octo, path) = stage();
+    forge.fault_all(Fault::BadGateway);
+    assert_eq!(octo.get(&path).status, 502);
+    assert_eq!(octo.get("/user").status, 502);
+    let query = json!({});
+    let asked = octo.graphql_reply("query it { viewer { login } }", &query);
+    assert_eq!(asked.unwrap().status, 502);
+    forge.clear_faults();
+    assert_eq!(octo.get("/user").status, 200);
+    forge.finish();
+}
+
+#[test]
 fn graphql_is_spoiled_by_field_or_by_name() {
     let (forge, octo, _) = stage();
     let pulls = forge.many_pulls("octo/demo", 2);

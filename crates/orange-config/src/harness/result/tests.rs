@@ -28,6 +28,17 @@ fn read(harness: &Harness, printed: &str) -> RunResult {
 const SAID: &str = "It is done: \"quoted\".";
 
 #[test]
+fn an_answer_to_a_schema_is_read_as_json() {
+    let claude = shipped!("claude");
+    let end = r#"{"type":"result","is_error":false,"result":"Done.","structured_output":{"executor":"codex","decompose":false}}"#;
+    let text = read(&claude, end).text.unwrap();
+    assert_eq!(text, r#"{"decompose":false,"executor":"codex"}"#);
+    let end = r#"{"type":"result","is_error":false,"result":"{\"executor\":\"codex\"}"}"#;
+    let text = read(&claude, end).text.unwrap();
+    assert_eq!(text, r#"{"executor":"codex"}"#);
+}
+
+#[test]
 fn the_output_of_a_successful_run_is_read() {
     for (harness, printed, session, tokens, cost) in [
         (

@@ -4,6 +4,12 @@
 # The folder beside it has a mark for each task whose first attempt is over.
 
 night=${0%/*}
+branch=$(git branch --show-current)
+# An agent that works in a worktree that its task does not have is noticed in the morning.
+if [ ! -e TASK.md ] || [ -z "$branch" ]; then
+    echo "$ORANGE_TASK_ID in $PWD" >> "$night/astray"
+    exit 1
+fi
 scripts=$night/../scripts
 kind=$(sed -n 's/^summary: .*Greet [0-9]* \([a-z]*\).*/\1/p' TASK.md | head -n 1)
 mark=$night/$ORANGE_TASK_ID
@@ -18,6 +24,14 @@ finish() {
     echo Bonjour > "$ORANGE_TASK_ID.txt"
     git add . && git commit -qm "Greet for $ORANGE_TASK_ID"
     report '{"status":"done","summary":"It greets."}'
+}
+
+# The model goes on with this line, in this conversation only.
+go_on_with() {
+    own=$scripts/$branch
+    mkdir -p "$own"
+    { cat "$scripts/any/worker-1"; echo "$1"; } > "$own/new"
+    mv "$own/new" "$own/worker-1"
 }
 
 # Kills the agent: every process of its run, wherever it was moved to, and this one last.
@@ -49,13 +63,17 @@ delegate:yes)
     ;;
 quota:yes)
     # The model answers the next request of this conversation with a used up quota.
-    own=$scripts/$(git branch --show-current)
-    mkdir -p "$own"
-    { cat "$scripts/any/worker-1"; echo quota; } > "$own/new"
-    mv "$own/new" "$own/worker-1"
+    go_on_with quota
+    ;;
+greedy:yes)
+    echo half > half.txt
+    git add . && git commit -qm 'Half of it'
+    report '{"status":"in_progress","remaining":["the other half"]}'
+    # The next answer costs more than the budget of a task.
+    go_on_with 'tokens 50000'
     ;;
 *)
-    rm -rf "$scripts/$(git branch --show-current)"
+    rm -rf "${scripts:?}/$branch"
     finish
     ;;
 esac

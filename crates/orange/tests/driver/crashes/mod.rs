@@ -15,6 +15,7 @@ mod planning;
 mod posts;
 mod pull_requests;
 mod restart;
+mod routing;
 mod scene_run;
 mod snapshot;
 mod table;

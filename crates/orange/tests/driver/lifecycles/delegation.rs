@@ -24,7 +24,7 @@ git rev-parse HEAD > "$SCRIPTS/start-${part:-parent}"
 "#;
 
 /// A stage on which every run follows this script; room for several agents.
-fn stage_with(script: &str) -> Stage {
+pub(super) fn stage_with(script: &str) -> Stage {
     let stage = Stage::new("autopilot");
     stage.configure("pool_size", &8.into());
     for turn in 1..=20 {
@@ -37,7 +37,7 @@ fn stage_with(script: &str) -> Stage {
 }
 
 /// Starts a task and lets everything run until it has this status.
-fn run_until(stage: &Stage, status: &str) -> TaskId {
+pub(super) fn run_until(stage: &Stage, status: &str) -> TaskId {
     let id = stage.create(&["Add two lines"]);
     let serving = RunningSupervisor::start(stage);
     stage.call(&["task", "spawn", id.as_str(), "--wait", "60"]);
@@ -49,7 +49,7 @@ fn run_until(stage: &Stage, status: &str) -> TaskId {
 }
 
 /// The children in the order of their requests.
-fn children(stage: &Stage, parent: &TaskId) -> Vec<TaskId> {
+pub(super) fn children(stage: &Stage, parent: &TaskId) -> Vec<TaskId> {
     let mut children: Vec<TaskId> = stage.task(parent).children.keys().cloned().collect();
     children.sort_by_key(|child| {
         let link = stage.task(child).queueing.delegation.unwrap();

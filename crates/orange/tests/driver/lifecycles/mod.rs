@@ -2,6 +2,7 @@
 
 mod abandoned_merges;
 mod context_file;
+mod conversation;
 mod decompose;
 mod delegation;
 mod first_session;
@@ -9,10 +10,12 @@ mod headless;
 mod hint_follower;
 mod leftovers;
 mod lessons;
+mod merged_children;
 mod merging;
 mod reports;
 mod rounds;
-mod routing;
+mod router;
+pub mod routing;
 mod scheduling;
 mod stories;
 mod without_worktree;

@@ -16,7 +16,7 @@ full = ["--prompt-file", "{prompt_file}", "--headless", ["{model}"]]
 "#;
 
 /// A stage with two agents, `script` and `other`, and these settings.
-fn staged(settings: &str) -> Stage {
+pub fn staged(settings: &str) -> Stage {
     let stage = Stage::new("autopilot");
     let path = stage.path("home/harnesses/script.toml");
     let script = fs::read_to_string(&path).unwrap() + HEADLESS;
@@ -35,7 +35,7 @@ fn staged(settings: &str) -> Stage {
 
 impl Stage {
     /// Installs a router that does this.
-    fn add_router(&self, does: &str) {
+    pub fn add_router(&self, does: &str) {
         let program = self.path("router");
         let calls = self.path("calls");
         let text = format!(
@@ -53,7 +53,7 @@ impl Stage {
         fs::write(self.path("home/harnesses/router.toml"), definition).unwrap();
     }
 
-    fn router_calls(&self) -> usize {
+    pub fn router_calls(&self) -> usize {
         let calls = fs::read_to_string(self.path("calls")).unwrap_or_default();
         calls.lines().count()
     }
@@ -74,7 +74,7 @@ impl Stage {
 }
 
 /// What chose the agent, and which.
-fn chosen(task: &Task) -> (RoutedBy, &str) {
+pub fn chosen(task: &Task) -> (RoutedBy, &str) {
     (
         task.routing.route.as_ref().unwrap().by,
         task.harness.as_str(),
