@@ -74,6 +74,7 @@ pub use request::jobs::manage::{JobActivity, JobReport, JobReports, JobRunReport
 pub use request::look::LookReport;
 pub use request::permission::AnsweredRequest;
 pub use request::recover::{LostAgents, RespawnReport};
+pub use request::registration::{Registration, WorkerPermissions};
 pub use request::retry::UnblockResult;
 pub use request::start::{CreatedTask, Start};
 pub use request::wait::WaitPolicy;

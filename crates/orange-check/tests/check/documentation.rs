@@ -36,6 +36,21 @@ fn the_examples_are_safe() {
     assert_eq!(safe_examples(GUIDE), [5, 7]);
 }
 
+/// A task of an example that is copied from the guide must not wait in its queue forever.
+#[test]
+fn tasks_of_the_guides_examples_start_automatically() {
+    for example in GUIDE.split("```yaml\n").skip(1) {
+        let workflow = load_clean(example.split("```").next().unwrap());
+        let findings = check(&workflow).findings.into_iter();
+        let codes: Vec<FindingCode> = findings.map(|it| it.code).collect();
+        assert!(
+            !codes.contains(&FindingCode::ManualStart),
+            "{}",
+            workflow.name
+        );
+    }
+}
+
 /// The guide's example: its claim about a missing guard matches what `check` reports.
 #[test]
 fn the_story_in_the_guide_matches_the_check() {

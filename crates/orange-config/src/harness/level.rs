@@ -131,6 +131,11 @@ impl Lists {
         found.as_deref().ok_or((name, self.table))
     }
 
+    /// Whether reduced permissions have other arguments than full ones.
+    pub fn has_reduced(&self) -> bool {
+        self.reduced.is_some() && self.reduced != self.full
+    }
+
     /// Whether every level that the definition has contains a placeholder with this name.
     pub fn all_take(&self, what: &str) -> bool {
         let levels = [&self.full, &self.reduced, &self.review];

@@ -222,6 +222,14 @@ impl Harness {
         self.headless.is_some()
     }
 
+    /// Whether reduced permissions start it in another way than full ones.
+    pub fn can_be_restricted(&self) -> bool {
+        let lists = [Some(&self.interactive), self.headless.as_ref()];
+        let mut lists = lists.into_iter().flatten();
+        lists.any(Lists::has_reduced)
+            || self.variables(Level::Full) != self.variables(Level::Reduced)
+    }
+
     fn lists(&self, mode: StartMode) -> &Lists {
         let own = self
             .headless

@@ -189,12 +189,19 @@ impl Context {
 
     /// The first harness by name whose program is installed.
     pub fn first_installed(&self, harnesses: &Harnesses) -> Option<HarnessName> {
+        self.each_installed(harnesses).next()
+    }
+
+    /// Every harness whose program is installed, by name.
+    pub fn installed(&self, harnesses: &Harnesses) -> Vec<HarnessName> {
+        self.each_installed(harnesses).collect()
+    }
+
+    fn each_installed(&self, harnesses: &Harnesses) -> impl Iterator<Item = HarnessName> {
         let path = self.environment.variable("PATH");
-        let mut usable = harnesses
-            .all()
-            .iter()
-            .filter_map(|(_, it)| it.as_ref().ok());
-        let first = usable.find(|harness| harness.locate(path).is_ok());
-        first.map(|harness| harness.name.clone())
+        let usable = harnesses.all().iter();
+        let usable = usable.filter_map(|(_, it)| it.as_ref().ok());
+        let installed = usable.filter(move |harness| harness.locate(path).is_ok());
+        installed.map(|harness| harness.name.clone())
     }
 }

@@ -216,6 +216,10 @@ pub enum DriverError {
     #[error("the worktree of task `{0}` is still being prepared")]
     WorktreeNotReady(TaskId),
     #[error(
+        "the worktree of task `{0}` is still being released; what is unsaved in it is saved first"
+    )]
+    WorktreeBeingReleased(TaskId),
+    #[error(
         "nothing to send back: `{task}` can be merged into `{into}` without conflicts, and no \
          verification has failed"
     )]

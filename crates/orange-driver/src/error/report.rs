@@ -422,12 +422,14 @@ impl DriverError {
                     .hint(next_step_hint(task, next_step))
                     .details(json!({ "task": task }))
             }
-            DriverError::WorktreeNotReady(task) => Report::new(Kind::Busy, "worktree-not-ready")
-                .hint(format!(
-                    "run the command again later; `orange task show {task}` shows what is in \
-                     progress"
-                ))
-                .details(json!({ "task": task })),
+            DriverError::WorktreeNotReady(task) | DriverError::WorktreeBeingReleased(task) => {
+                Report::new(Kind::Busy, "worktree-not-ready")
+                    .hint(format!(
+                        "run the command again later; `orange task show {task}` shows what is in \
+                         progress"
+                    ))
+                    .details(json!({ "task": task }))
+            }
             DriverError::NoMergeFailure { task, .. } => {
                 Report::new(Kind::Refused, "no-merge-failure")
                     .hint(format!("merge it with `orange task merge {task}`"))

@@ -15,6 +15,7 @@ mod notes;
 pub(crate) mod permission;
 pub(crate) mod post;
 pub(crate) mod recover;
+pub(crate) mod registration;
 pub(crate) mod retry;
 mod review_task;
 pub(crate) mod start;

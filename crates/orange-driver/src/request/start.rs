@@ -15,6 +15,7 @@ use orange_store::Store;
 
 use super::answer::Answer;
 use super::ask::TaskRequest;
+use super::registration::Registration;
 use super::wait::WaitPolicy;
 use crate::DriverError;
 use crate::context::background::StartedProcess;
@@ -29,7 +30,7 @@ pub struct CreatedTask {
     /// The answer to the creation; it includes the events of leaving each queue.
     pub created: Answer,
     /// The project, if it was registered for this task.
-    pub registered: Option<Project>,
+    pub registered: Option<Registration>,
     /// The result of the task's start.
     pub start: Start,
 }
@@ -107,6 +108,12 @@ impl Requests {
         let mut new = new.clone();
         new.queueing.starts_automatically = starts;
         let (created, registered) = self.create_registering(&new, waiting)?;
+        let registered = match &created {
+            Answer::Done(changed) | Answer::StillRunning(changed) => {
+                registered.map(|project| self.registration(project, &changed.task))
+            }
+            Answer::AlreadyDone(_) | Answer::Refused(_) => None,
+        };
         let (created, start) = match &created {
             Answer::Done(changed) | Answer::StillRunning(changed) if starts => {
                 let task = changed.task.id.clone();

@@ -21,6 +21,12 @@ use crate::workspaces::repository::BranchQuestion;
 const LARGEST_REPORT: u64 = 1024 * 1024;
 
 impl Steps {
+    /// Whether the task has a pull request or its project may be on a forge.
+    pub(crate) fn may_be_on_forge(&self, task: &Task) -> bool {
+        let projects = self.forge.projects_on_forge();
+        task.pull_request.is_some() || projects.map_or(true, |it| it.contains(&task.project))
+    }
+
     /// Adds the needed facts to the known ones, or fails if one of them is unavailable.
     pub(crate) fn gather(
         &self,

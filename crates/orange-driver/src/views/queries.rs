@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use orange_config::clock;
 use orange_engine::Workflow;
 use orange_engine::delegation::ChildMerge;
+use orange_engine::effect::Effect;
 use orange_engine::event::Event;
 use orange_engine::input::{DecisionContext, Facts};
 use orange_engine::names::{Status, TaskId};
@@ -12,6 +13,7 @@ use orange_engine::next_step::NextStep;
 use orange_engine::next_steps;
 use orange_engine::role::Role;
 use orange_engine::schedule::{SchedulePlace, ScheduledTask, Wait};
+use orange_engine::task::PendingState;
 use orange_engine::why::{Explanation, explain};
 use orange_store::{
     ImportResult, InboxEntry, Pending, RunRecord, StoreError, StoredTask, WorkspaceRecord,
@@ -58,6 +60,15 @@ pub struct TaskDetails {
 }
 
 impl TaskDetails {
+    /// Whether its worktree will be released, so that its unsaved work may not be saved yet.
+    pub fn is_being_released(&self) -> bool {
+        let mut pending = self.stored.task.pending.iter();
+        pending.any(|it| {
+            let is_release = matches!(it.planned.effect, Effect::ReleaseWorkspace { .. });
+            is_release && it.state == PendingState::Waiting
+        })
+    }
+
     /// Its parent and children, labelled.
     pub fn family(&self) -> Vec<(&'static str, String)> {
         let parent = self.stored.task.queueing.parent.as_ref();
@@ -106,8 +117,11 @@ impl TaskDetails {
 /// Where a task can go, and what each transition still needs.
 #[derive(Clone, Debug)]
 pub struct Outlook {
-    /// The transitions, in the order of the workflow.
+    /// The transitions, in the order of the workflow. Those about a pull request are left out if
+    /// there can be none.
     pub ways: Vec<NextStep>,
+    /// Whether transitions about a pull request were left out.
+    pub omits_pull_requests: bool,
     /// What could not be determined, one sentence each.
     pub unknown: Vec<String>,
     /// Whether the task was cancelled, so that it can be reopened.
@@ -221,9 +235,17 @@ impl Views {
             }
             ways = next_steps(&workflow, &stored.task, &context);
         }
+        let mut omits_pull_requests = false;
+        if ways.iter().any(|way| way.trigger.is_forge())
+            && !self.steps.may_be_on_forge(&stored.task)
+        {
+            ways.retain(|way| !way.trigger.is_forge());
+            omits_pull_requests = true;
+        }
         let status = &stored.task.status;
         Ok(Outlook {
             ways,
+            omits_pull_requests,
             unknown,
             is_cancelled: workflow.is_cancelled(status),
             leaves_merging_to_user: workflow.leaves_merging_to_user(status),

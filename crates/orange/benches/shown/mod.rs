@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
+/// A screen to which nothing was written for so long is complete.
+const QUIET: Duration = Duration::from_millis(60);
+
 /// How long a step may take before the bench fails.
 const LONGEST: Duration = Duration::from_mins(2);
 
@@ -103,6 +106,18 @@ impl Shown {
         self.keys.write_all(keys.as_bytes()).unwrap();
         self.wait_for(what, is_wanted)
             .saturating_duration_since(start)
+    }
+
+    /// Presses keys; returns how long it took until the answer was written completely.
+    pub fn press_until_quiet(&mut self, keys: &str) -> Duration {
+        self.written.try_iter().for_each(drop);
+        let start = Instant::now();
+        self.keys.write_all(keys.as_bytes()).unwrap();
+        let (mut last, _) = self.written.recv_timeout(LONGEST).unwrap();
+        while let Ok((at, _)) = self.written.recv_timeout(QUIET) {
+            last = at;
+        }
+        last.saturating_duration_since(start)
     }
 }
 

@@ -115,8 +115,8 @@ fn candidates_for(argument: Arg, request: &CompletionRequest) -> Arg {
 impl CompletionRequest {
     /// Whether the command is useful for a finished task.
     fn reads_finished_tasks(&self) -> bool {
-        const READERS: [&str; 7] = [
-            "diff", "history", "logs", "restore", "show", "why", "delete",
+        const READERS: [&str; 8] = [
+            "diff", "history", "logs", "restore", "reopen", "show", "why", "delete",
         ];
         let mut words = self.typed.iter().filter_map(|word| word.to_str());
         words.any(|word| READERS.contains(&word))

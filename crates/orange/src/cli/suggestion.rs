@@ -5,7 +5,7 @@ use clap::Command;
 use super::task::SHORT_FORMS;
 
 /// Words that other tools use for our commands.
-const SYNONYMS: [(&str, &str); 8] = [
+const SYNONYMS: [(&str, &str); 7] = [
     ("add", "new"),
     ("kill", "cancel"),
     ("message", "tell"),
@@ -13,7 +13,6 @@ const SYNONYMS: [(&str, &str); 8] = [
     ("rm", "task delete"),
     ("send", "tell"),
     ("status", "ls"),
-    ("stop", "cancel"),
 ];
 
 /// Names less similar than this are different words, not typos.
@@ -86,6 +85,7 @@ mod tests {
             ("list", None, "orange ls"),
             ("create", None, "orange new"),
             ("status", None, "orange ls"),
+            ("stop", None, "orange task stop"),
             ("spawn", None, "orange task spawn"),
             ("respwan", None, "orange task respawn"),
             ("mrege", None, "orange merge"),

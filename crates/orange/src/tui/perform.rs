@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use orange_driver::{
     Answer, ChangeReport, CreatedTask, DeleteResult, Driver, DriverError, GatherPolicy,
-    NewTaskRequest, Start, WaitPolicy,
+    NewTaskRequest, Registration, Start, WaitPolicy,
 };
 use orange_engine::Refusal;
 use orange_engine::event::Fact;
@@ -132,7 +132,17 @@ fn attempt(driver: &Driver, action: &Action, wait: Duration) -> Result<Attempt, 
                 draft.starts_now,
                 waiting,
             )?;
-            creation_result(created, action)
+            let notice = created.registered.as_ref().map(registration_notice);
+            match (creation_result(created, action), notice) {
+                (
+                    ActionResult::Done {
+                        task: Some(task),
+                        text,
+                    },
+                    Some(notice),
+                ) => ActionResult::Registered { task, text, notice },
+                (result, _) => result,
+            }
         }
         Action::SendMergeFailure(task) => {
             let message = driver.requests.merge_feedback(task)?;
@@ -313,6 +323,28 @@ fn creation_result(created_task: CreatedTask, action: &Action) -> ActionResult {
             title: format!("{id} was created, but not started"),
             ..failure_alert(&error, action)
         }),
+    }
+}
+
+/// What the user should know about a new project, once.
+fn registration_notice(registration: &Registration) -> Alert {
+    let project = &registration.project;
+    let harness = &registration.harness;
+    let mut lines = vec![format!(
+        "`{}` is now the project `{}`, with the default branch `{}` and the harness `{harness}`.",
+        project.path.display(),
+        project.name,
+        project.default_branch
+    )];
+    lines.extend(registration.permissions.as_ref().map(ToString::to_string));
+    Alert {
+        title: format!("Registered {}", project.name),
+        lines,
+        hints: vec![format!(
+            "`orange project update {} --help` says how to change these settings",
+            project.name
+        )],
+        offer: None,
     }
 }
 

@@ -4,7 +4,6 @@ use std::io;
 use std::sync::mpsc::Sender;
 use std::thread;
 
-use orange_config::{Catalog, Harnesses, Projects};
 use orange_driver::{Driver, DriverError};
 use orange_engine::names::TaskId;
 use signal_hook::consts::SIGTSTP;
@@ -12,11 +11,11 @@ use signal_hook::low_level::emulate_default_handler;
 
 use super::draft_saver::DraftSaver;
 use super::gather::Gatherers;
+use super::gather::choices::choices;
 use super::input::Input;
 use super::model::command::{Action, Command};
 use super::model::message::{ActionResult, Message};
 use super::model::mode::Alert;
-use super::model::{Choices, TaskDefaults};
 use super::perform;
 use super::screen::Screen;
 
@@ -176,36 +175,5 @@ fn failure_alert(error: &DriverError, what: &str) -> Alert {
         lines: vec![error.to_string()],
         hints: error.report().hints,
         offer: None,
-    }
-}
-
-/// The options for a new task; what cannot be read is not offered.
-fn choices(driver: &Driver) -> Choices {
-    let home = driver.context.home();
-    let projects = Projects::load(home).map(|it| it.projects);
-    let projects = projects.unwrap_or_default();
-    let harnesses = Harnesses::load(home).ok();
-    let installed = harnesses
-        .as_ref()
-        .and_then(|it| driver.context.first_installed(it));
-    let defaults = projects.iter().filter_map(|project| {
-        let settings = driver.context.settings(Some(project)).ok()?;
-        let harness = settings.harness.or_else(|| installed.clone());
-        let defaults = TaskDefaults {
-            harness: harness.map(|it| it.to_string()),
-            workflow: settings.workflow,
-        };
-        Some((project.name.to_string(), defaults))
-    });
-    let usable = harnesses.iter().flat_map(Harnesses::all);
-    let usable = usable.filter(|(_, harness)| harness.is_ok());
-    let workflows = Catalog::load(home).map(|it| it.names());
-    let here = driver.callers.project_here(None).ok().flatten();
-    Choices {
-        defaults: defaults.collect(),
-        projects: projects.iter().map(|it| it.name.to_string()).collect(),
-        harnesses: usable.map(|(name, _)| name.clone()).collect(),
-        workflows: workflows.unwrap_or_default(),
-        here: here.map(|it| it.name.to_string()),
     }
 }

@@ -30,14 +30,9 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "driver/lifecycles: every story takes it",
     ),
     (
-        "task restore",
-        "git/no_loss_table.rs, with every kind of unsaved work",
-    ),
-    (
         "workspace init",
         "cli/every_command/codes.rs and git/workspace_commands.rs",
     ),
-    ("workspace list", "cli/every_command: it prints a table"),
 ];
 
 /// Files next to the tests that belong to no command.

@@ -22,7 +22,7 @@ fn is_place(entry: &str) -> bool {
 }
 
 /// The anchor that a forge gives to a heading.
-fn anchor(heading: &str) -> String {
+pub fn anchor(heading: &str) -> String {
     let heading = heading.trim().to_lowercase();
     let kept = heading
         .chars()

@@ -11,6 +11,7 @@ mod drawing;
 mod fidelity;
 mod file_headers;
 mod leftovers;
+mod links;
 mod names;
 mod seed;
 mod size;

@@ -90,10 +90,14 @@ fn bash_completes_ids_statuses_and_names() {
         "a-branch",
     );
     has(&["orange", "task", "sp"], "spawn");
-    has(&["orange", "task", "wait", "x", "--until", ""], "human");
+    for kind in ["human", "terminal"] {
+        has(&["orange", "task", "wait", "x", "--until", ""], kind);
+    }
     has(&["orange", "task", "list", "--status", ""], "agent-review");
     stage.run_ok(&["task", "cancel", id.as_str(), "--wait", "60"]);
-    has(&["orange", "task", "diff", ""], id.as_str());
+    for reader in ["diff", "history", "logs", "restore", "reopen"] {
+        has(&["orange", "task", reader, ""], id.as_str());
+    }
     let live = ask(&["orange", "task", "attach", ""]);
     assert!(!live.contains(&id.to_string()), "{live:?}");
 }

@@ -1,9 +1,10 @@
 //! `orange doctor`: what it finds, and the command that fixes it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::{Child, Command};
 
+use orange_config::Environment;
 use orange_engine::names::WorkspaceName;
 use serde_json::Value;
 
@@ -70,6 +71,31 @@ fn a_healthy_home_has_nothing_to_fix() {
     );
     let output = stage.run_ok(&["doctor"]);
     assert!(output.contains("leftovers"), "{output}");
+}
+
+#[test]
+fn a_machine_without_an_agent_has_something_to_fix() {
+    let mut stage = Stage::new("minimal");
+    assert!(doctor(&stage).about("agents", "").is_none());
+    // A fresh home, as after the installation.
+    let programs = stage.path("programs");
+    fs::create_dir(&programs).unwrap();
+    let path = stage.environment.variable("PATH").unwrap();
+    for program in ["git", "tmux"] {
+        let mut found = std::env::split_paths(path).map(|folder| folder.join(program));
+        let found = found.find(|it| it.exists()).unwrap();
+        symlink(found, programs.join(program)).unwrap();
+    }
+    stage.environment = Environment::of([
+        ("HOME", stage.path("nobody")),
+        ("ORANGE_HOME", stage.path("nobody/orange")),
+        ("PATH", programs),
+    ]);
+    let found = doctor(&stage);
+    found.require("claude", "missing", "is not on the PATH", "install it");
+    let fix = "install one of these: `claude`, `codex`, `gemini`, `opencode`, `pi`";
+    found.require("agents", "error", "no coding agent is installed", fix);
+    assert_eq!(found.code, 3, "{:#?}", found.all);
 }
 
 #[test]

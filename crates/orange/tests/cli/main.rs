@@ -113,6 +113,8 @@ mod task_respawn;
 #[cfg(target_os = "linux")]
 mod task_restart;
 #[cfg(target_os = "linux")]
+mod task_restore;
+#[cfg(target_os = "linux")]
 mod task_retry;
 mod task_shell;
 #[cfg(target_os = "linux")]
@@ -145,5 +147,7 @@ mod workflow_show;
 mod workflow_simulate;
 #[cfg(target_os = "linux")]
 mod workspace_gc;
+#[cfg(target_os = "linux")]
+mod workspace_list;
 #[cfg(target_os = "linux")]
 mod workspace_remove;

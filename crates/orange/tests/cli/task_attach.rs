@@ -205,3 +205,28 @@ fn attach_shows_the_agent() {
         "{shown}"
     );
 }
+
+#[test]
+fn the_users_tmux_configuration_counts_in_agents_sessions() {
+    let stage = Stage::new("default");
+    let own = "set -g prefix C-a\nset -g mouse on\nset -g status-left mine\n";
+    fs::write(stage.path("my.conf"), own).unwrap();
+    let settings = "[tmux]\nconfig = \"~/my.conf\"\n";
+    fs::write(stage.path("home/config.toml"), settings).unwrap();
+    let shown = stage.run_ok(&["config", "show"]);
+    let is_shown = |line: &str| line.contains("tmux.config") && line.contains("~/my.conf");
+    assert!(shown.lines().any(is_shown), "{shown}");
+
+    let id = stage.create(&["Add a line"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    let option = |name: &str| stage.tmux(&["show-options", "-g", "-v", name]);
+    assert_eq!(
+        (option("prefix").trim(), option("mouse").trim()),
+        ("C-a", "on")
+    );
+    // The line with the way back and the key for it stay.
+    assert!(!option("status-left").contains("mine"));
+    assert!(option("status-right").contains("F12: leave"));
+    let keys = stage.tmux(&["list-keys", "-T", "root", "F12"]);
+    assert!(keys.contains("detach-client"), "{keys}");
+}

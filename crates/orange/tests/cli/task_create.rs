@@ -495,7 +495,7 @@ fn the_first_task_registers_the_repository() {
         registered
     );
     // Neither is anything registered for a refused task.
-    fs::write(&definition, text).unwrap();
+    fs::write(&definition, &text).unwrap();
     let (code, _, _) = at(&["task", "create", "fix", "Fix it", "--workflow", "nothing"]);
     assert_eq!(code, 4);
     assert_eq!(
@@ -503,7 +503,11 @@ fn the_first_task_registers_the_repository() {
         registered
     );
 
-    // The first installed harness by name, with a separate notice next to the answer.
+    // The first installed harness by name, with a separate notice next to the answer: it says what
+    // the workers may do without asking.
+    let restricted = text.replace("reduced = [", "reduced = [\"--ask\", ");
+    assert_ne!(restricted, text);
+    fs::write(&definition, restricted).unwrap();
     fs::write(
         stage.path("home/harnesses/absent.toml"),
         "name = \"absent\"\nbinary = \"/nowhere/agent\"\n[args]\nfull = []\nreduced = []\n",
@@ -517,6 +521,7 @@ fn the_first_task_registers_the_repository() {
     insta::assert_snapshot!(stage.normalize(&message));
     let (code, _, message) = at(&["task", "create", "other", "Fix it", "--no-spawn"]);
     assert_eq!((code, message.as_str()), (0, ""), "printed once");
+    fs::write(&definition, text).unwrap();
 
     // Another worktree of the same repository belongs to the project.
     let call = format!("worktree add -q {}", stage.path("beside").display());
@@ -550,6 +555,16 @@ fn the_harness_in_the_settings_counts_in_an_unregistered_repository() {
     let output = orange.current_dir(&fresh).output().unwrap();
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(answer["task"]["harness"], "script", "{answer}");
+    // This one starts alike at every permission level.
+    let narrated = String::from_utf8(output.stderr).unwrap();
+    let narrated = narrated.replace("\n    ", " ");
+    for part in [
+        "and the harness `script`;",
+        "`script` knows no reduced permissions",
+        "`orange project update tea --harness NAME`",
+    ] {
+        assert!(narrated.contains(part), "{part}: {narrated}");
+    }
 }
 
 #[test]
@@ -566,6 +581,9 @@ fn a_missing_harness_lists_the_searched_paths() {
         output.contains("orange project update --harness NAME"),
         "{output}"
     );
+    let (code, output) = stage.call(&["task", "create", "--harness", "cluade", "Add a line"]);
+    assert_eq!(code, 4, "{output}");
+    assert!(output.contains("did you mean `claude`?"), "{output}");
 }
 
 #[test]

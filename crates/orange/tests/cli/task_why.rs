@@ -104,3 +104,15 @@ fn why_names_the_merge_that_is_not_refused_because_of_later_commits() {
     stage.run_ok(&[&words[..], &["--wait", "60"]].concat());
     assert_eq!(stage.git_output("repo", "rev-parse main"), head);
 }
+
+#[test]
+fn why_lists_no_pull_request_where_there_is_no_forge() {
+    let stage = Stage::new("default");
+    for workflow in ["default", "github"] {
+        let status = ["--workflow", workflow, "--status", "reviewing"];
+        let id = stage.create(&[&[workflow, "Fix it"], &status[..]].concat());
+        stage.wait_until_idle(&id);
+        let why = stage.transcript(&["task", "why", workflow]);
+        insta::assert_snapshot!(format!("why_without_a_forge_{workflow}"), why);
+    }
+}

@@ -134,6 +134,9 @@ impl Admin {
             });
         }
         found.extend(unknown_harnesses(&harnesses, &set_harnesses));
+        if self.context.first_installed(&harnesses).is_none() {
+            found.push(no_agent(&harnesses));
+        }
         for (name, harness) in harnesses.all() {
             match harness {
                 Ok(harness) => {
@@ -273,6 +276,17 @@ impl Admin {
         last.map(str::to_owned)
             .ok_or_else(|| String::from("it prints no version"))
     }
+}
+
+/// A finding about a machine on which no task can start.
+fn no_agent(harnesses: &Harnesses) -> Checkup {
+    let names = harnesses.all().iter().map(|(name, _)| format!("`{name}`"));
+    let names: Vec<String> = names.collect();
+    let fix = format!(
+        "install one of these: {}; or define your own (docs/writing-a-harness.md)",
+        names.join(", ")
+    );
+    Checkup::new("agents", Health::Error, "no coding agent is installed").with_fix(fix)
 }
 
 /// A finding about an invalid `config.toml`, without which the harnesses of projects cannot be

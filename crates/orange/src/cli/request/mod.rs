@@ -5,5 +5,6 @@ pub(crate) mod issue_number;
 pub(crate) mod outcome;
 pub(crate) mod permission;
 pub(crate) mod progress;
+pub(crate) mod registration;
 pub(crate) mod requests;
 pub(crate) mod several;

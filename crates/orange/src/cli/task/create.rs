@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use orange_config::{Environment, Project, read_script};
+use orange_config::{Environment, read_script};
 use orange_driver::{
     Answer, CreatedTask, Driver, IssueTaskRequest, NewTaskRequest, Start, can_be_branch,
 };
@@ -12,10 +12,10 @@ use orange_engine::task::{AgentSettings, Queueing};
 use serde_json::json;
 
 use super::create_each;
-use crate::cli::project::add::warn_unread_filters;
 use crate::cli::request::interruption::WaitSubject;
 use crate::cli::request::issue_number::issue_number;
 use crate::cli::request::progress::{WaitMode, run_with_progress};
+use crate::cli::request::registration::narrate_registration;
 use crate::cli::request::requests::{Extras, WaitArgs, driver, print, print_with};
 use crate::cli::{Error, Exit, narrate_hint};
 use crate::output::{Output, Style, Text};
@@ -221,9 +221,8 @@ pub fn create(
         }
     }
     let created = created?;
-    if let Some(project) = &created.registered {
-        output.narrate(&registration_text(project, output.narration_width()));
-        warn_unread_filters(driver, project, output);
+    if let Some(registration) = &created.registered {
+        narrate_registration(driver, registration, output);
     } else if let Answer::Done(changed) | Answer::StillRunning(changed) = &created.created
         && new.project.is_none()
         && driver.callers.project_here(None)?.is_none()
@@ -394,20 +393,6 @@ fn context(text: &str) -> Result<String, Error> {
             .hint("pass a text file: `orange task create --context @FILE`")
             .details(json!({ "name": path, "reason": reason.to_string() }))
     })
-}
-
-fn registration_text(project: &Project, width: Option<usize>) -> Text {
-    let (name, path) = (&project.name, project.path.display());
-    let branch = &project.default_branch;
-    let harness = project.harness.as_ref().map(ToString::to_string);
-    let harness = harness.unwrap_or_default();
-    let mut text = Text::new();
-    let message = format!(
-        "registered `{path}` as project `{name}` with the default branch `{branch}` and the \
-         harness `{harness}`; `orange project update --help` says how to change these settings"
-    );
-    text.push_line(&[(Style::Plain, &message)], 4, width);
-    text
 }
 
 /// Prints what was created. The task exists even if its start failed; the answer reports both.

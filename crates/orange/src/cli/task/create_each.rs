@@ -13,6 +13,7 @@ use super::create::{Args, narrate_missing_summary};
 use crate::cli::request::interruption::WaitSubject;
 use crate::cli::request::outcome::Outcome;
 use crate::cli::request::progress::{WaitMode, run_with_progress};
+use crate::cli::request::registration::narrate_registration;
 use crate::cli::request::requests::require_outcome;
 use crate::cli::{Error, Exit, Shape, narrate_hint};
 use crate::output::{Output, Style, Text};
@@ -95,6 +96,13 @@ pub(super) fn run(
                 .requests
                 .create_and_start(&new, !args.no_spawn, waiting)
         });
+        if let Ok(CreatedTask {
+            registered: Some(registration),
+            ..
+        }) = &created
+        {
+            narrate_registration(driver, registration, output);
+        }
         lines.push(line(harness, created.map_err(Error::from)));
         if let Some(signal) = signal {
             interruption = Some(signal);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use orange_config::{Environment, clock};
-use orange_driver::{Destination, DriverError, KeptWorktree, RescueInfo};
+use orange_driver::{Destination, DriverError, KeptWorktree, RescueInfo, TaskDetails};
 use orange_engine::names::{BranchName, ProjectName};
 use serde::Serialize;
 
@@ -62,8 +62,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     driver.callers.identify_for(&task)?;
     let project = args.project.as_deref().map(ProjectName::new);
     // A task that orange no longer knows has no workspace on record.
-    let details = driver.views.show(&task);
-    let kept = details.map_or_else(|_| Vec::new(), |it| it.kept_worktrees);
+    let details = driver.views.show(&task).ok();
+    let is_being_released = details.as_ref().is_some_and(TaskDetails::is_being_released);
+    let kept = details.map_or_else(Vec::new, |it| it.kept_worktrees);
+    let mut rescues = driver.workspaces.rescues_of(&task, project.as_ref())?;
+    let is_saved = |number: u32| rescues.iter().any(|it| it.number == number);
+    if is_being_released && !args.number.is_some_and(is_saved) {
+        return Err(DriverError::WorktreeBeingReleased(task).into());
+    }
     if let (Some(to), Some(number)) = (destination(args), args.number) {
         let paths = driver
             .workspaces
@@ -84,7 +90,6 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             Destination::Worktree => String::from("in its worktree"),
         };
         let mut message = format!(": restored saved work {number}, {count}, {place}");
-        let rescues = driver.workspaces.rescues_of(&task, project.as_ref())?;
         if let Some(rescue) = rescues.iter().find(|it| it.number == number)
             && let Some(commits) = commits_on_no_branch(rescue)
         {
@@ -97,7 +102,6 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         output.answer(&text)?;
         return Ok(Exit::Ok);
     }
-    let mut rescues = driver.workspaces.rescues_of(&task, project.as_ref())?;
     if let Some(number) = args.number {
         rescues.retain(|it| it.number == number);
         if rescues.is_empty() {

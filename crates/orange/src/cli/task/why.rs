@@ -251,6 +251,11 @@ fn text(
     for way in &outlook.ways {
         push_next_step(way, &mut line);
     }
+    if outlook.omits_pull_requests {
+        let sentence = "  without steps about pull requests: the project has no repository on \
+                        GitHub, see `orange forge status`";
+        line(Style::Dim, sentence);
+    }
     for unknown in &outlook.unknown {
         line(Style::Warn, &format!("unknown: {unknown}"));
     }

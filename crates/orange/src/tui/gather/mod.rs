@@ -4,6 +4,7 @@
 //! send the results as messages.
 
 mod agents;
+pub mod choices;
 mod contents;
 mod details;
 mod diff;

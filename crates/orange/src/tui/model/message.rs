@@ -79,6 +79,12 @@ pub enum ActionResult {
         task: Option<TaskId>,
         text: String,
     },
+    /// The task was created, and its repository was registered for it.
+    Registered {
+        task: TaskId,
+        text: String,
+        notice: Alert,
+    },
     NeedsConfirmation {
         question: String,
         then: Action,

@@ -382,8 +382,21 @@ fn the_workspaces() {
         exists: true,
         disk_bytes: None,
     };
-    update(&mut model, Message::Workspaces(Ok(vec![found])));
+    update(&mut model, Message::Workspaces(Ok(vec![found.clone()])));
     snapshot("workspaces", &model);
+    // The columns line up, however long the other names are.
+    let named = |name: &str| WorkspaceInfo {
+        name: WorkspaceName::new(name),
+        ..found.clone()
+    };
+    let all = vec![named("app--1"), named("the-billing-service--12")];
+    update(&mut model, Message::Workspaces(Ok(all)));
+    update(&mut model, Message::Resized(120, 40));
+    let drawn = text(&render(&model));
+    let before = drawn.lines().filter_map(|line| line.split_once(" bound "));
+    let columns = before.map(|(before, _)| crate::output::display_width(before));
+    let columns: Vec<usize> = columns.collect();
+    assert!(columns.len() == 2 && columns[0] == columns[1], "{drawn}");
 }
 
 #[test]

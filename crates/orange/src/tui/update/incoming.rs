@@ -131,6 +131,15 @@ fn handle_answer(model: &mut Model, number: u64, result: ActionResult) -> Vec<Co
                 note_done(model, action, task.as_ref());
             }
         }
+        ActionResult::Registered { task, text, notice } => {
+            model.set_notice(Tone::Good, text);
+            if let Some(action) = &action {
+                note_done(model, action, Some(&task));
+            }
+            if model.mode == Mode::Browse {
+                model.mode = Mode::Alert(notice);
+            }
+        }
         ActionResult::Several(results) => {
             if let Some(action) = &action {
                 marked::show_results(model, action, results);

@@ -299,7 +299,7 @@ pub(super) fn show_results(model: &mut Model, all: &Action, results: Vec<(Action
                 failed += 1;
                 ("failed", alert)
             }
-            ActionResult::Several(_) => continue,
+            ActionResult::Registered { .. } | ActionResult::Several(_) => continue,
         };
         let reason = alert.lines.join(" ");
         lines.push(format!("{}: {word}: {reason}", action.subject()));

@@ -21,6 +21,8 @@ fn each_usage_mistake_has_its_own_answer() {
         "--colour",
         "merge --strategy rebase greet",
         "task wait greet --until",
+        "log --since 5x",
+        "completions powershell",
     ];
     assert_snapshot!(lines.map(|line| sandbox.transcript(line)).join("\n"));
 }

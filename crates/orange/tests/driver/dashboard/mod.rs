@@ -108,6 +108,42 @@ fn a_task_is_created_attached_to_and_left_where_it_was() {
 }
 
 #[test]
+fn the_first_task_of_a_repository_says_what_its_agents_may_do() {
+    let stage = Stage::new("default");
+    let fresh = stage.path("tea");
+    fs::create_dir(&fresh).unwrap();
+    for call in ["init -q -b main", "commit -q --allow-empty -m first"] {
+        let call = format!("-c user.name=A -c user.email=a@b.c {call}");
+        assert!(stage.git_in(&fresh, &call).status.success(), "git {call}");
+    }
+    let terminal = Terminal::start(&stage, "dash", 100, "cd ../tea; orange ");
+    terminal.resize(100, 30);
+    terminal.wait_for("? help");
+    for (summary, is_first) in [("Say hello", true), ("Say goodbye", false)] {
+        terminal.press(&["n"]);
+        terminal.wait_for("New task");
+        terminal.press(&["-l", summary]);
+        for _ in 0..7 {
+            terminal.press(&["Tab"]);
+        }
+        terminal.press(&["Space"]);
+        terminal.wait_for("later, with Enter");
+        terminal.press(&["C-s"]);
+        if is_first {
+            terminal.wait_for("Registered tea");
+            terminal.wait_for("`script` knows no reduced permissions");
+            terminal.press(&["Escape"]);
+        }
+        wait_for("the task alone", || {
+            let screen = terminal.screen();
+            screen.contains(summary)
+                && !screen.contains("Registered")
+                && !screen.contains("New task")
+        });
+    }
+}
+
+#[test]
 fn a_branch_is_merged_after_a_question() {
     let stage = Stage::new("default");
     let id = create_reviewed_task(&stage);

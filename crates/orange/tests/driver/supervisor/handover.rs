@@ -40,6 +40,23 @@ fn the_supervisor_performs_a_whole_task_on_its_own() {
     stage.run_ok(&["task", "cancel", id.as_str(), "--wait", "60"]);
 }
 
+/// Now and then the supervisor starts the task first; the user sees no difference.
+#[test]
+fn the_answer_to_a_creation_is_the_same_whoever_starts_the_task() {
+    let stage = Stage::new("default");
+    let serving = RunningSupervisor::start(&stage);
+    for number in 1..=6 {
+        let branch = format!("branch-{number}");
+        let typed = ["task", "create", &branch, "Fix it", "--wait", "60"];
+        let output = stage.run_ok(&typed);
+        let id = stage.driver().callers.resolve_task(Some(&branch)).unwrap();
+        let expected = format!("{id}: from `pending` to `planning`\n");
+        assert_eq!(output, expected, "{}", stage.diagnostics(&id));
+        stage.run_ok(&["task", "cancel", &branch, "--yes", "--wait", "60"]);
+    }
+    drop(serving);
+}
+
 #[test]
 fn a_home_has_one_supervisor() {
     let stage = Stage::new("default");
