@@ -81,6 +81,7 @@ pub use request::wait::WaitPolicy;
 pub use schedule::parking::{KnownHarness, UnparkResult};
 pub use steps::catch_up::CatchUpError;
 pub use steps::create::{NewIssue, NewTaskRequest, can_be_branch};
+pub use steps::preview::NewTaskOutlook;
 pub use views::attention::{Attention, AttentionEntry};
 pub use views::await_status::{WaitResult, WaitTarget};
 pub use views::budget::BudgetReport;

@@ -22,6 +22,7 @@ pub mod failover;
 pub mod forge;
 pub mod history;
 pub mod input;
+pub mod items;
 pub mod job;
 pub mod language;
 pub mod merge_result;

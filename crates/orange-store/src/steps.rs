@@ -34,8 +34,8 @@ pub fn may_panic(step: &'static str) {
 #[cfg(not(feature = "crash-points"))]
 pub(crate) fn trace(_connection: &mut Connection, _home: &Home) {}
 
-/// Appends each statement of a connection to the home's file `crash-points/statements`, if there is
-/// one.
+/// Appends each statement of a connection, behind the id of this process, to the home's file
+/// `crash-points/statements`, if there is one.
 #[cfg(feature = "crash-points")]
 pub(crate) fn trace(connection: &mut Connection, home: &Home) {
     use rusqlite::trace::{TraceEvent, TraceEventCodes};
@@ -49,7 +49,8 @@ pub(crate) fn trace(connection: &mut Connection, home: &Home) {
     let write = move |event: TraceEvent<'_>| {
         if let TraceEvent::Stmt(_, sql) = event {
             let words: Vec<&str> = sql.split_whitespace().collect();
-            let _written = file.write_all(format!("{}\n", words.join(" ")).as_bytes());
+            let line = format!("{} {}\n", std::process::id(), words.join(" "));
+            let _written = file.write_all(line.as_bytes());
         }
     };
     let _traced = connection.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(write));

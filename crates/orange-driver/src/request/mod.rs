@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod ask;
+mod create_many;
 pub(crate) mod delete;
 pub(crate) mod drafts;
 pub(crate) mod edit;

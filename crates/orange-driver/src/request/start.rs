@@ -13,7 +13,7 @@ use orange_engine::schedule::Wait;
 use orange_engine::{Refusal, Workflow};
 use orange_store::Store;
 
-use super::answer::Answer;
+use super::answer::{Answer, ChangeReport};
 use super::ask::TaskRequest;
 use super::registration::Registration;
 use super::wait::WaitPolicy;
@@ -132,6 +132,54 @@ impl Requests {
             registered,
             start,
         })
+    }
+
+    /// Performs the start of a task that was created and started without waiting.
+    pub(crate) fn await_start(
+        &self,
+        task: CreatedTask,
+        waiting: WaitPolicy,
+    ) -> Result<CreatedTask, DriverError> {
+        let created = match task.created {
+            Answer::StillRunning(changed) => self.settle_recorded(*changed, waiting)?,
+            created => created,
+        };
+        let started = match task.start {
+            Start::Requested(Ok(Answer::StillRunning(changed))) => {
+                self.settle_recorded(*changed, waiting)
+            }
+            start => {
+                return Ok(CreatedTask {
+                    created,
+                    start,
+                    ..task
+                });
+            }
+        };
+        let (created, start) = match started {
+            Err(error) => (created, Start::Requested(Err(error))),
+            Ok(started) => match self.continue_start(started, waiting)? {
+                (started, Start::NotRequested) => (created, Start::Requested(Ok(started))),
+                (started, next) => (created.followed_by(started), next),
+            },
+        };
+        Ok(CreatedTask {
+            created,
+            start,
+            ..task
+        })
+    }
+
+    /// Has the effects of a recorded change performed, and waits for them.
+    fn settle_recorded(
+        &self,
+        change: ChangeReport,
+        waiting: WaitPolicy,
+    ) -> Result<Answer, DriverError> {
+        let mut store = self.context.store()?;
+        let id = &change.task.id;
+        let performer = self.call_performer(&store, id, waiting)?;
+        self.settle(&mut store, id, change.events, waiting, performer)
     }
 
     /// After a successful `spawn` that led into another queue, leaves that queue too, with the

@@ -16,7 +16,7 @@ pub(crate) struct BranchPattern {
 }
 
 impl BranchPattern {
-    fn new(template: &str, summary: &str) -> BranchPattern {
+    pub(super) fn new(template: &str, summary: &str) -> BranchPattern {
         let words = branch_words(summary);
         let is_usable = !words.is_empty() || !template.contains("{summary}");
         BranchPattern {

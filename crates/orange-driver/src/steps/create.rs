@@ -73,16 +73,38 @@ pub struct NewIssue {
 }
 
 /// Everything that a new task needs, found and checked.
-struct NewTaskPlan {
-    project: Project,
+pub(super) struct NewTaskPlan {
+    pub(super) project: Project,
     /// Whether the project has to be registered first.
     is_new: bool,
-    workflow: Workflow,
+    pub(super) workflow: Workflow,
     workflow_text: String,
     harness: HarnessName,
     review_harness: HarnessName,
-    branch_template: String,
+    pub(super) branch_template: String,
     queueing: Queueing,
+}
+
+impl NewTaskPlan {
+    /// The task as the engine decides about it.
+    pub(super) fn task(&self, id: &TaskId, branch: BranchName, new: &NewTaskRequest) -> NewTask {
+        NewTask {
+            id: id.clone(),
+            project: self.project.name.clone(),
+            by: new.by.clone(),
+            status: new.status.clone(),
+            summary: new.summary.clone(),
+            branch,
+            harness: self.harness.clone(),
+            review_harness: self.review_harness.clone(),
+            agent_settings: new.agent_settings.clone(),
+            routing: routing(new),
+            queueing: self.queueing.clone(),
+            issue: new.issue.as_ref().map(|it| it.link.clone()),
+            job: new.job.clone(),
+            pull_request: new.pull_request.clone(),
+        }
+    }
 }
 
 /// The result of creating a task, whose project may have been registered for it.
@@ -141,7 +163,10 @@ impl Steps {
     }
 
     /// Finds what a new task needs, and refuses what cannot work.
-    fn prepare_new_task(&self, new: &NewTaskRequest) -> Result<NewTaskPlan, DriverError> {
+    pub(super) fn prepare_new_task(
+        &self,
+        new: &NewTaskRequest,
+    ) -> Result<NewTaskPlan, DriverError> {
         refuse_nul("summary", Some(&new.summary))?;
         refuse_nul("context", new.context.as_ref())?;
         if let Some(branch) = &new.branch {
@@ -215,22 +240,7 @@ impl Steps {
                 Some(branch) => branch.clone(),
                 None => pattern.branch_of(&id)?,
             };
-            let task = NewTask {
-                id: id.clone(),
-                project: prepared.project.name.clone(),
-                by: new.by.clone(),
-                status: new.status.clone(),
-                summary: new.summary.clone(),
-                branch,
-                harness: prepared.harness.clone(),
-                review_harness: prepared.review_harness.clone(),
-                agent_settings: new.agent_settings.clone(),
-                routing: routing(new),
-                queueing: prepared.queueing.clone(),
-                issue: new.issue.as_ref().map(|it| it.link.clone()),
-                job: new.job.clone(),
-                pull_request: new.pull_request.clone(),
-            };
+            let task = prepared.task(&id, branch, new);
             let plan = match create(&prepared.workflow, &task, &context) {
                 Decision::Plan(plan) => plan,
                 Decision::Refusal(refusal) => return Ok(CreateResult::Refused(Box::new(refusal))),

@@ -8,6 +8,7 @@ pub(crate) mod facts;
 pub(crate) mod gate_commands;
 pub(crate) mod hand_edit;
 pub(crate) mod limits;
+pub(crate) mod preview;
 
 use std::sync::Arc;
 

@@ -62,6 +62,11 @@ pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
     (line, text[start..offset].chars().count() + 1)
 }
 
+/// The line of an offset, from 1.
+pub(crate) fn line_number(text: &str, offset: usize) -> usize {
+    position(text, offset).0
+}
+
 /// The text with each range replaced; the edits must be sorted and disjoint.
 pub(super) fn apply(text: &str, edits: &[(Range<usize>, String)]) -> String {
     let mut edited = String::with_capacity(text.len());

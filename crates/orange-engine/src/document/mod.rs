@@ -19,10 +19,12 @@ mod sections;
 pub use demote::demote_headings;
 pub use fields::Fields;
 pub use frontmatter::{Frontmatter, FrontmatterDamage};
+pub(crate) use lines::line_number;
 pub use scalar::FieldValue;
 pub use section_hash::{SectionHash, SectionHashError};
 pub use section_name::{SectionName, SectionNameError};
 pub use sections::Section;
+pub(crate) use sections::{Heading, headings};
 
 use frontmatter::Opening;
 

@@ -44,18 +44,18 @@ impl Section {
 }
 
 /// A heading that no list, quote, fence or HTML block contains.
-pub(super) struct Heading {
-    pub(super) level: u8,
+pub(crate) struct Heading {
+    pub(crate) level: u8,
     /// The plain text, white space collapsed.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// Whole lines, including the last line break.
-    pub(super) range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// Whether it is written with `#` on one line rather than with an underline.
-    pub(super) has_hashes: bool,
+    pub(crate) has_hashes: bool,
 }
 
 /// Every top-level heading of a Markdown text, in order.
-pub(super) fn headings(markdown: &str) -> Vec<Heading> {
+pub(crate) fn headings(markdown: &str) -> Vec<Heading> {
     let mut headings = Vec::new();
     let mut depth = 0_usize;
     for (event, range) in Parser::new_ext(markdown, Options::empty()).into_offset_iter() {

@@ -1,5 +1,7 @@
 //! `orange task create`: argument meanings, refusals, and how work starts.
 
+mod from;
+
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;

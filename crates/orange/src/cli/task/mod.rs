@@ -4,7 +4,6 @@ mod attach;
 mod cancel;
 pub(super) mod compare;
 pub(super) mod create;
-pub(super) mod create_each;
 pub(super) mod delete;
 pub(super) mod diff;
 mod edit;

@@ -1,8 +1,15 @@
 //! `orange task create`.
 
+mod answer;
+pub mod each;
+mod editor;
+pub mod from;
+mod line;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
+pub use answer::waiting_hint;
 use orange_config::{Environment, read_script};
 use orange_driver::{
     Answer, CreatedTask, Driver, IssueTaskRequest, NewTaskRequest, Start, can_be_branch,
@@ -11,22 +18,15 @@ use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId}
 use orange_engine::task::{AgentSettings, Queueing};
 use serde_json::json;
 
-use super::create_each;
+use self::answer::print_created;
+use self::editor::{describe_in_editor, split_summary};
 use crate::cli::request::interruption::WaitSubject;
 use crate::cli::request::issue_number::issue_number;
 use crate::cli::request::progress::{WaitMode, run_with_progress};
 use crate::cli::request::registration::narrate_registration;
-use crate::cli::request::requests::{Extras, WaitArgs, driver, print, print_with};
+use crate::cli::request::requests::{WaitArgs, driver};
 use crate::cli::{Error, Exit, narrate_hint};
 use crate::output::{Output, Style, Text};
-
-/// The line between the user's text and the explanation below it.
-const SEPARATOR: &str = "# -------- everything below this line is ignored --------";
-
-/// The text with which the editor opens when the user describes a task.
-const TEMPLATE: &str = "\n\n# -------- everything below this line is ignored --------\n\
-    # What should the agent do? Write the summary on the first line, and more context below it.\n\
-    # If you write nothing, no task is created.\n";
 
 /// Create a task and start its work.
 ///
@@ -133,6 +133,16 @@ pub struct Args {
         conflicts_with_all = ["branch_or_summary", "branch", "each", "issue"]
     )]
     pub pr: Option<u64>,
+    /// Create one task for each item of this Markdown file, or `-` for the standard input: for each
+    /// section below a `## ` heading, else for each entry of a list. The other options apply to
+    /// every task. An item whose summary a task of the project already has is skipped, unless that
+    /// task was cancelled; so are entries that are checked off.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["branch_or_summary", "branch", "each", "issue", "pr"]
+    )]
+    pub from: Option<String>,
     /// Accept that the pull request changes files that configure coding agents.
     #[arg(long, requires = "pr")]
     pub trust: bool,
@@ -166,9 +176,16 @@ fn create_described(
     written: &mut Option<String>,
     output: &mut Output,
 ) -> Result<Exit, Error> {
+    if args.from.as_deref() == Some("-") && args.context.as_deref() == Some("-") {
+        let message = "the standard input cannot hold both the items and the context";
+        return Err(usage_error(message));
+    }
     let mut new = new_task(args, driver, written, output)?;
+    if let Some(path) = &args.from {
+        return from::run(path, args, driver, &new, output);
+    }
     if !args.each.is_empty() {
-        let exit = create_each::run(args, driver, &new, output)?;
+        let exit = each::run(args, driver, &new, output)?;
         written.take_if(|_| exit != Exit::Refused);
         return Ok(exit);
     }
@@ -221,6 +238,22 @@ pub fn create(
         }
     }
     let created = created?;
+    narrate_project(driver, new, &created, output)?;
+    let task = match &created.created {
+        Answer::Done(changed) | Answer::StillRunning(changed) => Some(changed.task.id.clone()),
+        Answer::AlreadyDone(_) | Answer::Refused(_) => None,
+    };
+    let exit = print_created(created, output)?;
+    Ok((exit, task))
+}
+
+/// Tells the user which project was registered, or which one was chosen.
+fn narrate_project(
+    driver: &Driver,
+    new: &NewTaskRequest,
+    created: &CreatedTask,
+    output: &mut Output,
+) -> Result<(), Error> {
     if let Some(registration) = &created.registered {
         narrate_registration(driver, registration, output);
     } else if let Answer::Done(changed) | Answer::StillRunning(changed) = &created.created
@@ -233,12 +266,7 @@ pub fn create(
         text.push_line(&[(Style::Plain, &line)], 4, output.narration_width());
         output.narrate(&text);
     }
-    let task = match &created.created {
-        Answer::Done(changed) | Answer::StillRunning(changed) => Some(changed.task.id.clone()),
-        Answer::AlreadyDone(_) | Answer::Refused(_) => None,
-    };
-    let exit = print_created(created, output)?;
-    Ok((exit, task))
+    Ok(())
 }
 
 /// Tells the user if the only argument was taken as the branch: it may have been meant as the
@@ -266,7 +294,7 @@ fn new_task(
 ) -> Result<NewTaskRequest, Error> {
     let (branch, mut summary) = branch_and_summary(args)?;
     let mut context = args.context.as_deref().map(context).transpose()?;
-    let has_source = args.issue.is_some() || args.pr.is_some();
+    let has_source = args.issue.is_some() || args.pr.is_some() || args.from.is_some();
     let is_described = !summary.is_empty() || context.is_some() || has_source;
     if branch.is_none() && !is_described {
         let text = describe_in_editor(driver, output)?;
@@ -345,37 +373,6 @@ fn branch_and_summary(args: &Args) -> Result<(Option<&str>, String), Error> {
     }
 }
 
-/// Lets the user describe the task in their editor: the summary, and the context below it.
-fn describe_in_editor(driver: &Driver, output: &Output) -> Result<String, Error> {
-    if output.is_json() || !output.is_interactive() {
-        return Err(usage_error(
-            "no summary was given, and there is no terminal for your editor",
-        ));
-    }
-    let (text, failure) = driver.requests.edit_text(TEMPLATE)?;
-    let text = text.split(SEPARATOR).next().unwrap_or_default().trim();
-    if let Some(failure) = failure {
-        let error = Error::from(failure);
-        if text.is_empty() {
-            return Err(error);
-        }
-        let path = driver.requests.keep_text(text)?;
-        return Err(error.hint(format!("your text is in `{}`", path.display())));
-    }
-    if text.is_empty() {
-        return Err(usage_error("you wrote nothing"));
-    }
-    Ok(text.to_owned())
-}
-
-/// Splits a text into the summary, its first line, and the context, the lines after it.
-fn split_summary(text: &str) -> (String, Option<String>) {
-    let (summary, context) = text.split_once('\n').unwrap_or((text, ""));
-    let context = context.trim();
-    let context = (!context.is_empty()).then(|| context.to_owned());
-    (summary.trim().to_owned(), context)
-}
-
 fn usage_error(message: &str) -> Error {
     let usage = "usage: `orange new [BRANCH] \"SUMMARY\"`; quote the summary";
     Error::usage(format!("cannot create a task: {message}")).hint(usage)
@@ -393,67 +390,4 @@ fn context(text: &str) -> Result<String, Error> {
             .hint("pass a text file: `orange task create --context @FILE`")
             .details(json!({ "name": path, "reason": reason.to_string() }))
     })
-}
-
-/// Prints what was created. The task exists even if its start failed; the answer reports both.
-fn print_created(created: CreatedTask, output: &mut Output) -> Result<Exit, Error> {
-    let task = match &created.created {
-        Answer::Done(changed) | Answer::StillRunning(changed) => changed.task.id.clone(),
-        Answer::AlreadyDone(_) | Answer::Refused(_) => {
-            return print(created.created, output);
-        }
-    };
-    let spawn_hint = format!("`orange task spawn {task}` starts the work");
-    let kept_hint = format!("the task is kept; once that is fixed, {spawn_hint}");
-    let (exit, hint) = match created.start {
-        Start::NotRequested => return print(created.created, output),
-        Start::UserOnly => {
-            let exit = print(created.created, output)?;
-            (
-                exit,
-                Some(format!("only the user may start it: {spawn_hint}")),
-            )
-        }
-        Start::Waits(waits) => {
-            let extras = Extras {
-                waits: &waits,
-                ..Extras::default()
-            };
-            let exit = print_with(created.created, &extras, output)?;
-            (exit, Some(waiting_hint(&task)))
-        }
-        Start::Requested(Err(error)) => {
-            let error = Error::from(error);
-            let exit = print_with(created.created, &start_error_extras(&error), output)?;
-            (exit, Some(kept_hint))
-        }
-        Start::Requested(Ok(Answer::Refused(refusal))) => {
-            let error = Error::from(refusal);
-            let exit = print_with(created.created, &start_error_extras(&error), output)?;
-            (exit, Some(kept_hint))
-        }
-        Start::Requested(Ok(started)) => {
-            let exit = print(created.created.followed_by(started), output)?;
-            (exit, (exit == Exit::ExternalFailed).then_some(kept_hint))
-        }
-    };
-    if let Some(hint) = hint.filter(|_| !output.is_json()) {
-        narrate_hint(&hint, output);
-    }
-    Ok(exit)
-}
-
-/// A hint for a task whose start has to wait.
-pub fn waiting_hint(task: &TaskId) -> String {
-    format!(
-        "if `orange serve` is running, the task starts once nothing blocks it; `orange task \
-         why {task}` shows what it waits for"
-    )
-}
-
-fn start_error_extras(error: &Error) -> Extras<'_> {
-    Extras {
-        not_started: Some(error),
-        ..Extras::default()
-    }
 }
