@@ -31,7 +31,7 @@ type Change = fn(&Forge, u64);
 const PULLS: [(&str, &str, Change); 43] = [
     ("clean", PLAIN, |_, _| {}),
     ("draft", PLAIN, |it, number| {
-        it.set_draft(PLAIN, number, "octo", true)
+        it.set_draft(PLAIN, number, "octo", true);
     }),
     ("conflict", PLAIN, |it, _| clash(it, "conflict")),
     ("conflicting-draft", PLAIN, |it, number| {
@@ -39,23 +39,23 @@ const PULLS: [(&str, &str, Change); 43] = [
         it.set_draft(PLAIN, number, "octo", true);
     }),
     ("closed", PLAIN, |it, number| {
-        it.close(PLAIN, number, "octo")
+        it.close(PLAIN, number, "octo");
     }),
     ("closed-with-its-branch", PLAIN, |it, _| {
-        it.delete_branch(PLAIN, "closed-with-its-branch")
+        it.delete_branch(PLAIN, "closed-with-its-branch");
     }),
     ("reopened", PLAIN, |it, number| {
         it.close(PLAIN, number, "octo");
         it.reopen(PLAIN, number, "octo");
     }),
     ("merged", PLAIN, |it, number| {
-        merge(it, number, Method::Merge)
+        merge(it, number, Method::Merge);
     }),
     ("squashed", PLAIN, |it, number| {
-        merge(it, number, Method::Squash)
+        merge(it, number, Method::Squash);
     }),
     ("rebased", PLAIN, |it, number| {
-        merge(it, number, Method::Rebase)
+        merge(it, number, Method::Rebase);
     }),
     ("merged-and-deleted", PLAIN, |it, number| {
         merge(it, number, Method::Merge);
@@ -66,10 +66,10 @@ const PULLS: [(&str, &str, Change); 43] = [
         it.commit(PLAIN, "pushed-again", &[("more.txt", "more\n")]);
     }),
     ("edited", PLAIN, |it, number| {
-        it.rewrite(PLAIN, number, "octo", "Another title", "A body")
+        it.rewrite(PLAIN, number, "octo", "Another title", "A body");
     }),
     ("labelled", PLAIN, |it, number| {
-        it.label(PLAIN, number, "octo", "bug")
+        it.label(PLAIN, number, "octo", "bug");
     }),
     ("unknown", PLAIN, |it, number| {
         it.configure(PLAIN, |repository| {
@@ -80,16 +80,16 @@ const PULLS: [(&str, &str, Change); 43] = [
     }),
     ("commented", PLAIN, |it, number| comment(it, number, "ada")),
     ("commented-by-bot", PLAIN, |it, number| {
-        comment(it, number, "renovate")
+        comment(it, number, "renovate");
     }),
     ("commented-by-deleted", PLAIN, |it, number| {
-        comment(it, number, "ghost-to-be")
+        comment(it, number, "ghost-to-be");
     }),
     ("reviewed", PLAIN, |it, number| {
-        review(it, PLAIN, number, ReviewState::Commented)
+        review(it, PLAIN, number, ReviewState::Commented);
     }),
     ("approved", PLAIN, |it, number| {
-        review(it, PLAIN, number, ReviewState::Approved)
+        review(it, PLAIN, number, ReviewState::Approved);
     }),
     ("changes-requested", PLAIN, |it, number| {
         review(it, PLAIN, number, ReviewState::ChangesRequested);
@@ -99,51 +99,51 @@ const PULLS: [(&str, &str, Change); 43] = [
         review(it, PLAIN, number, ReviewState::Approved);
     }),
     ("dismissed", PLAIN, |it, number| {
-        review(it, PLAIN, number, ReviewState::Dismissed)
+        review(it, PLAIN, number, ReviewState::Dismissed);
     }),
     ("thread", PLAIN, |it, number| {
         it.thread(PLAIN, number, "ada", ("thread.txt", 1), "Why?");
     }),
     ("jobs-queued", CI, |_, _| {}),
     ("job-running", CI, |it, number| {
-        it.start_job(CI, number, "test")
+        it.start_job(CI, number, "test");
     }),
     ("jobs-passed", CI, |it, number| {
-        end(it, number, "success", "success")
+        end(it, number, "success", "success");
     }),
     ("job-failed", CI, |it, number| {
-        end(it, number, "success", "failure")
+        end(it, number, "success", "failure");
     }),
     ("job-cancelled", CI, |it, number| {
-        end(it, number, "success", "cancelled")
+        end(it, number, "success", "cancelled");
     }),
     ("job-skipped", CI, |it, number| {
-        end(it, number, "success", "skipped")
+        end(it, number, "success", "skipped");
     }),
     ("job-timed-out", CI, |it, number| {
-        end(it, number, "success", "timed_out")
+        end(it, number, "success", "timed_out");
     }),
     ("one-job-running", CI, |it, number| {
-        it.finish_job(CI, number, "lint", "success", "")
+        it.finish_job(CI, number, "lint", "success", "");
     }),
     ("check-neutral", PLAIN, |it, number| {
-        it.check(PLAIN, number, "scan", Some("neutral"))
+        it.check(PLAIN, number, "scan", Some("neutral"));
     }),
     ("check-needs-action", PLAIN, |it, number| {
         it.check(PLAIN, number, "scan", Some("action_required"));
     }),
     ("status-pending", PLAIN, |it, number| {
-        it.status(PLAIN, number, "ci", "pending", "ada")
+        it.status(PLAIN, number, "ci", "pending", "ada");
     }),
     ("status-success", PLAIN, |it, number| {
-        it.status(PLAIN, number, "ci", "success", "ada")
+        it.status(PLAIN, number, "ci", "success", "ada");
     }),
     ("status-error", PLAIN, |it, number| {
-        it.status(PLAIN, number, "ci", "error", "ada")
+        it.status(PLAIN, number, "ci", "error", "ada");
     }),
     ("review-required", GUARDED, |_, _| {}),
     ("check-required", GUARDED, |it, number| {
-        review(it, GUARDED, number, ReviewState::Approved)
+        review(it, GUARDED, number, ReviewState::Approved);
     }),
     ("allowed", GUARDED, |it, number| {
         review(it, GUARDED, number, ReviewState::Approved);
@@ -172,7 +172,7 @@ const ISSUES: [(&str, Change); 8] = [
         it.reopen(PLAIN, number, "octo");
     }),
     ("edited", |it, number| {
-        it.rewrite(PLAIN, number, "octo", "Another", "é 🍊\n- [ ] x")
+        it.rewrite(PLAIN, number, "octo", "Another", "é 🍊\n- [ ] x");
     }),
     ("labelled", |it, number| {
         it.label(PLAIN, number, "octo", "bug");

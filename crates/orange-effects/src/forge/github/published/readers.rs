@@ -7,6 +7,7 @@ use orange_engine::forge::account::Account;
 use orange_engine::forge::issue::IssueEventKind;
 use orange_engine::forge::knowledge::Knowledge;
 use orange_engine::language::gates::PullRequestState;
+use orange_engine::names::CommitId;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -108,10 +109,13 @@ fn answer<T: DeserializeOwned>(value: &Value) -> Result<T> {
 }
 
 fn same<T: PartialEq + Debug>(what: &str, ours: T, theirs: T) -> Result {
-    if ours == theirs {
+    let both = [ours, theirs];
+    if both[0] == both[1] {
         return Ok(());
     }
-    Err(format!("{what}: we read {ours:?}, and it is {theirs:?}"))
+    Err(format!(
+        "{what}: we read the first, not the second: {both:?}"
+    ))
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
@@ -245,7 +249,7 @@ fn merge(value: &Value) -> Result {
     same("merged", found.merged, value["merged"] == true)?;
     same(
         "commit",
-        found.commit.as_ref().map(|it| it.as_str()),
+        found.commit.as_ref().map(CommitId::as_str),
         value["sha"].as_str(),
     )
 }
