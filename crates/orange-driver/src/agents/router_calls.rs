@@ -1,4 +1,4 @@
-//! The calls of the router for a task: counted before they begin, with their cost.
+//! Counts the calls of the router and what they used.
 //!
 //! A router that starts is counted in a file of its task first, so a process that dies does not
 //! make it start more often than a task may cause. What a call used counts for budgets like a run.

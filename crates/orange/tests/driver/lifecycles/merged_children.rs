@@ -1,4 +1,4 @@
-//! What orange makes of the work of children is what git makes of it.
+//! The merges of children have the trees that git makes.
 
 use std::path::Path;
 
