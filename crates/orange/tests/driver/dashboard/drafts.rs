@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use super::open;
-use crate::support::{Stage, wait_for};
+use super::{open, process, signal};
+use crate::support::{Stage, Terminal, wait_for};
 
 #[test]
 fn damaged_drafts_are_set_aside_and_reported() {
@@ -34,8 +34,8 @@ fn damaged_drafts_are_set_aside_and_reported() {
     assert_eq!(kept(2).unwrap(), "nonsense");
 }
 
-fn open_with_alert(stage: &Stage) -> crate::support::Terminal<'_> {
-    let terminal = crate::support::Terminal::start(stage, "dash", 100, "orange ");
+fn open_with_alert(stage: &Stage) -> Terminal<'_> {
+    let terminal = Terminal::start(stage, "dash", 100, "orange ");
     terminal.resize(100, 30);
     terminal.wait_for("Drafts not read");
     terminal
@@ -94,4 +94,45 @@ fn a_comment_of_another_dashboard_is_shown() {
         let saved = fs::read_to_string(stage.home().drafts()).unwrap();
         saved.contains("viewed\":{\"login.txt") && saved.contains("really?")
     });
+}
+
+#[test]
+fn a_task_being_typed_survives_an_interrupt_and_a_killed_dashboard() {
+    let stage = Stage::new("default");
+    stage.create(&["one", "Fix the roof"]);
+    let terminal = open(&stage);
+    terminal.press(&["c"]);
+    terminal.wait_for("New task");
+    terminal.press(&["-l", "Paint the door"]);
+    terminal.press(&["Tab"]);
+    terminal.press(&["-l", "and the window"]);
+    terminal.wait_for("and the window");
+    terminal.press(&["C-c"]);
+    let end = terminal.finish();
+    assert!(end.contains("[exit 0]"), "{end}");
+
+    let reopen = |name| {
+        let terminal = Terminal::start(&stage, name, 100, "orange ");
+        terminal.resize(100, 30);
+        terminal.wait_for("? help");
+        terminal.press(&["c"]);
+        terminal.wait_for("New task");
+        terminal
+    };
+    let terminal = reopen("second");
+    terminal.wait_for("Paint the door");
+    terminal.wait_for("and the window");
+    terminal.press(&["-l", ", today"]);
+    terminal.wait_for("Paint the door, today");
+    // Each letter is saved by another thread, soon after it is shown.
+    wait_for("the saved draft", || {
+        let saved = fs::read_to_string(stage.home().drafts());
+        saved.is_ok_and(|it| it.contains("Paint the door, today"))
+    });
+    signal("KILL", process(&stage));
+    terminal.finish();
+
+    let terminal = reopen("third");
+    terminal.wait_for("Paint the door, today");
+    terminal.wait_for("and the window");
 }

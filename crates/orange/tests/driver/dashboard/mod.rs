@@ -8,6 +8,7 @@ mod failures;
 mod marks;
 mod permission;
 mod shutdown;
+mod terminal_view;
 
 use std::fs;
 use std::process::Command;
