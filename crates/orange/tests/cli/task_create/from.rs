@@ -193,8 +193,8 @@ fn every_task_is_started_in_the_order_of_the_file() {
     let stage = Stage::new("minimal");
     fs::write(stage.path("home/config.toml"), "[pool]\nsize = 6\n").unwrap();
     stage.script("worker", "sleep 600");
-    let list: String = (1..=8).map(|it| format!("- Task {it}\n")).collect();
-    let path = stage.write_items(&list);
+    let list: Vec<String> = (1..=8).map(|it| format!("- Task {it}")).collect();
+    let path = stage.write_items(&list.join("\n"));
     let (code, answer) = stage.json(&["new", "--from", &path, "--wait", "60", "--json"]);
     assert_eq!(code, 0, "{answer}");
     let waiting = answer["tasks"].as_array().unwrap().iter();

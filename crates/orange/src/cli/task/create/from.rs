@@ -23,13 +23,13 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.task.create.from/1");
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body {
     /// The items in the order of the file; after an interruption, those that were reached.
-    tasks: Vec<Line>,
+    tasks: Vec<ItemLine>,
     /// The entries that are checked off; no task is created for them.
     checked: Vec<CheckedLine>,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct Line {
+struct ItemLine {
     /// The line of the file where the item begins.
     line: usize,
     summary: String,
@@ -49,9 +49,9 @@ struct CheckedLine {
     summary: String,
 }
 
-impl Line {
-    fn existing(item: &Item, row: &TaskRow) -> Line {
-        Line {
+impl ItemLine {
+    fn existing(item: &Item, row: &TaskRow) -> ItemLine {
+        ItemLine {
             line: item.line,
             summary: item.summary.clone(),
             outcome: Outcome::Already.code(),
@@ -60,7 +60,7 @@ impl Line {
         }
     }
 
-    fn new(item: &Item, created: CreatedLine) -> Line {
+    fn new(item: &Item, created: CreatedLine) -> ItemLine {
         let outcome = if created.problem.is_some() {
             Outcome::Failed
         } else if created.in_flight {
@@ -68,7 +68,7 @@ impl Line {
         } else {
             Outcome::Done
         };
-        Line {
+        ItemLine {
             line: item.line,
             summary: item.summary.clone(),
             outcome: outcome.code(),
@@ -104,10 +104,10 @@ pub(super) fn run(
     let mut lines = Vec::new();
     for (item, outlook) in file.items.iter().zip(&outlooks) {
         if let NewTaskOutlook::Exists(row) = outlook {
-            lines.push(Line::existing(item, row));
+            lines.push(ItemLine::existing(item, row));
         } else if let Some(result) = results.next() {
             let created = CreatedLine::of(result.map_err(Error::from));
-            lines.push(Line::new(item, created));
+            lines.push(ItemLine::new(item, created));
         }
     }
     let has = |outcome: Outcome| lines.iter().any(|it| it.outcome == outcome.code());
@@ -202,7 +202,7 @@ fn is_about_text(refusal: &Refusal) -> bool {
 
 /// Prints what became of the items; `missing` were not reached.
 fn print(
-    lines: Vec<Line>,
+    lines: Vec<ItemLine>,
     file: &ItemFile,
     missing: usize,
     output: &mut Output,
@@ -230,7 +230,7 @@ fn print(
             _ => line.created.push(&line.summary, &mut text, width),
         }
     }
-    let is_new = |it: &&Line| it.status.is_none() && it.created.task.is_some();
+    let is_new = |it: &&ItemLine| it.status.is_none() && it.created.task.is_some();
     let created = lines.iter().filter(is_new).count();
     let existing = lines.iter().filter(|it| it.status.is_some()).count();
     let failed = lines.len() - created - existing;
