@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::time::Duration;
 
-use crate::stage::{Stage, timed};
+use crate::stage::{Stage, median, timed};
 
 /// How many tasks per second must be created and started.
 const LIMIT: f64 = 20.0;
@@ -36,7 +36,7 @@ fn add_files(stage: &Stage, files: usize) {
     timed(stage.command("git").args(["commit", "-q", "-m", "files"]));
 }
 
-fn bare(stage: &Stage, tasks: usize) -> Duration {
+fn bare(stage: &Stage, tasks: usize) -> Vec<Duration> {
     let socket = stage.path("bare.sock").display().to_string();
     let one = |number| {
         let branch = format!("bare-{number}");
@@ -47,10 +47,10 @@ fn bare(stage: &Stage, tasks: usize) -> Duration {
         tmux.args(["-S", &socket, "new-session", "-d", "-s", &branch, "-c"]);
         timed(&mut git) + timed(tmux.args([&worktree, "sleep", "600"]))
     };
-    let took = (0..tasks).map(one).sum();
+    let times = (0..tasks).map(one).collect();
     let mut tmux = stage.command("tmux");
     timed(tmux.args(["-S", &socket, "kill-server"]));
-    took
+    times
 }
 
 /// One command for all tasks, whose summaries begin with this word.
@@ -71,13 +71,15 @@ fn main() {
     add_files(&stage, files);
     // The first task starts the tmux server.
     timed(&mut stage.orange(&["task", "create", "--branch", "first", "First"]));
-    let bare = bare(&stage, tasks);
+    let bare_times = bare(&stage, tasks);
+    let bare: Duration = bare_times.iter().sum();
     let created = ours(&stage, tasks, "Queued", &["--no-spawn"]);
     let started = ours(&stage, tasks, "Started", &[]);
     let socket = stage.path("home/tmux.sock").display().to_string();
     let mut tmux = stage.command("tmux");
     timed(tmux.args(["-S", &socket, "kill-server"]));
     println!("{tasks} tasks in a repository of {files} files:");
+    println!("one bare start, median     {:8.2?}", median(bare_times));
     let mut rates = Vec::new();
     for (what, took) in [
         ("bare worktree and session", bare),
