@@ -105,8 +105,9 @@ fn root() -> PathBuf {
 fn pages() -> Vec<PathBuf> {
     let mut pages = Vec::new();
     for folder in FOLDERS {
-        for entry in fs::read_dir(root().join(folder)).unwrap() {
-            let name = PathBuf::from(entry.unwrap().file_name());
+        let entries = fs::read_dir(root().join(folder)).into_iter().flatten();
+        for entry in entries.flatten() {
+            let name = PathBuf::from(entry.file_name());
             if name.extension().is_some_and(|it| it == "md") {
                 pages.push(Path::new(folder).join(name));
             }
