@@ -42,7 +42,8 @@ struct CachedAgent {
 struct Agent {
     role: Role,
     run: RunId,
-    pane: Pane,
+    /// Its pane, unless nothing says any more which one it had.
+    pane: Option<Pane>,
 }
 
 impl Agents {
@@ -58,8 +59,8 @@ impl Agents {
 }
 
 impl ScreenViewer {
-    /// The screen of the agent that the current status expects, else of any that exists, with
-    /// `before` lines of scrollback. Without a screen, the output that was saved.
+    /// The screen of the agent that the current status expects, else of any that exists, else of the
+    /// latest one, with `before` lines of scrollback. Without a screen, the output that was saved.
     pub fn load(
         &mut self,
         task: &TaskId,
@@ -68,7 +69,7 @@ impl ScreenViewer {
         let Some(Agent { role, run, pane }) = self.agent(task)? else {
             return Ok(None);
         };
-        if self.screens.is_none() {
+        if pane.is_some() && self.screens.is_none() {
             self.screens = match self.agents.context.tmux.screens() {
                 Ok(screens) => Some(screens),
                 // Without a server only the saved output can be shown.
@@ -76,7 +77,8 @@ impl ScreenViewer {
                 Err(error) => return Err(error.into()),
             };
         }
-        let screen = self.screens.as_mut().map(|it| it.screen(&pane, before));
+        let screens = self.screens.as_mut().zip(pane.as_ref());
+        let screen = screens.map(|(screens, pane)| screens.screen(pane, before));
         match screen {
             Some(Ok(Some(screen))) if screen.is_running || !is_blank(&screen.lines) => {
                 return Ok(Some(AgentScreen {
@@ -157,19 +159,21 @@ impl Agents {
         let runs = &stored.task.runs;
         let mut expected = expected.unwrap_or_default().iter();
         let first = expected.find_map(|role| runs.get(role));
-        let Some(run) = first.or_else(|| runs.values().next()) else {
-            return Ok(None);
-        };
+        let current = first.or_else(|| runs.values().next());
         let records = store.runs(task)?;
-        let Some(record) = records.iter().find(|record| record.id == run.id) else {
+        let record = match current {
+            Some(run) => records.iter().find(|record| record.id == run.id),
+            None => records.iter().max_by_key(|record| record.created_at),
+        };
+        let Some(record) = record else {
             return Ok(None);
         };
         let project = &stored.task.project;
-        let folder = self.context.launch_directory(project, task, &run.id)?;
+        let folder = self.context.launch_directory(project, task, &record.id)?;
         let pane = run_location::recorded_pane(record, &run_location::run_file(&folder));
-        Ok(pane.map(|pane| Agent {
+        Ok(Some(Agent {
             role: record.role.clone(),
-            run: run.id.clone(),
+            run: record.id.clone(),
             pane,
         }))
     }

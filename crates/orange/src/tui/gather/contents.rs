@@ -8,7 +8,7 @@ use orange_engine::history::{describe, is_notable};
 use orange_engine::role::Role;
 use ratatui::text::{Line, Span};
 
-use crate::output::local_time;
+use crate::output::{local_time, with_local_times};
 use crate::tui::fit::{cut, fold};
 use crate::tui::theme::{Theme, Tone};
 
@@ -112,7 +112,7 @@ pub(super) fn workflow(view: &WorkflowView<'_>, theme: Theme, width: usize) -> V
     let task = &view.details.stored.task;
     let mut lines = Vec::new();
     let mut push = |text: &str, tone: Tone, indent: usize| {
-        for line in fold(text, width.saturating_sub(indent)) {
+        for line in fold(&with_local_times(text), width.saturating_sub(indent)) {
             let line = cut(&line, usize::MAX);
             lines.push(styled(format!("{}{line}", " ".repeat(indent)), tone, theme));
         }

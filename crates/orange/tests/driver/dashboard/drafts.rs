@@ -135,4 +135,13 @@ fn a_task_being_typed_survives_an_interrupt_and_a_killed_dashboard() {
     let terminal = reopen("third");
     terminal.wait_for("Paint the door, today");
     terminal.wait_for("and the window");
+    terminal.press(&["C-s"]);
+    terminal.wait_for("RUNNING 1");
+    let listed = stage.call(&["task", "list"]).1;
+    assert!(listed.contains("Paint the door, today"), "{listed}");
+    // What was sent is no draft any more.
+    terminal.press(&["c"]);
+    terminal.wait_for("New task");
+    let screen = terminal.screen();
+    assert!(!screen.contains("and the window"), "{screen}");
 }
