@@ -87,7 +87,12 @@ pub(super) struct NewTaskPlan {
 
 impl NewTaskPlan {
     /// The task as the engine decides about it.
-    pub(super) fn task(&self, id: &TaskId, branch: BranchName, new: &NewTaskRequest) -> NewTask {
+    pub(super) fn new_task(
+        &self,
+        id: &TaskId,
+        branch: BranchName,
+        new: &NewTaskRequest,
+    ) -> NewTask {
         NewTask {
             id: id.clone(),
             project: self.project.name.clone(),
@@ -240,7 +245,7 @@ impl Steps {
                 Some(branch) => branch.clone(),
                 None => pattern.branch_of(&id)?,
             };
-            let task = prepared.task(&id, branch, new);
+            let task = prepared.new_task(&id, branch, new);
             let plan = match create(&prepared.workflow, &task, &context) {
                 Decision::Plan(plan) => plan,
                 Decision::Refusal(refusal) => return Ok(CreateResult::Refused(Box::new(refusal))),

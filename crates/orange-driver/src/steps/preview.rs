@@ -89,7 +89,7 @@ fn outlook(plan: &NewTaskPlan, new: &NewTaskRequest) -> Result<NewTaskOutlook, D
         document: None,
         facts: Facts::default(),
     };
-    let decision = create(&plan.workflow, &plan.task(&id, branch, new), &context);
+    let decision = create(&plan.workflow, &plan.new_task(&id, branch, new), &context);
     Ok(match decision {
         Decision::Refusal(refusal) => NewTaskOutlook::Refused(Box::new(refusal)),
         Decision::Plan(_) | Decision::Needs(_) => NewTaskOutlook::Possible,
