@@ -20,9 +20,8 @@ const EXEC_TIMEOUT: Duration = Duration::from_secs(1);
 /// The first size of the buffer for a process's variables, in bytes.
 const USUAL_ENVIRONMENT: usize = 64 * 1024;
 
-/// How often in a row a process must show arguments but no variables: one that calls `exec` again
-/// and again may do so once.
-const LOOKS_WITHOUT_EXEC: usize = 3;
+/// The numbers of the fields of `stat` that say where the variables begin and end.
+const VARIABLES: [usize; 2] = [50, 51];
 
 /// The number of the field of `stat` with the size of the memory.
 const VIRTUAL_MEMORY: usize = 23;
@@ -82,18 +81,13 @@ pub fn table() -> Result<Vec<Stat>, ProcessError> {
 
 /// The environment a process was started with: `NAME=value`, each ended by a zero byte.
 ///
-/// A process that calls `exec` has no variables for a moment, so it is read again: otherwise an
+/// A process that calls `exec` shows no variables for a moment, so it is read again: otherwise an
 /// agent's process could be overlooked.
 pub fn environment(pid: u32) -> Option<Vec<u8>> {
     let mut found = None;
-    let mut looks = 0;
     Deadline::after(EXEC_TIMEOUT).wait_for(|| {
         found = read_at_once(&proc_path(pid, "environ")).ok();
-        if found.as_ref().is_none_or(|it| !it.is_empty()) || !has_memory(pid) {
-            return true;
-        }
-        looks = if has_arguments(pid) { looks + 1 } else { 0 };
-        looks == LOOKS_WITHOUT_EXEC
+        found.as_ref().is_none_or(|it| !it.is_empty()) || has_no_variables(pid)
     });
     found
 }
@@ -113,18 +107,15 @@ fn read_at_once(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Whether it is neither a kernel thread nor a process that has ended.
-fn has_memory(pid: u32) -> bool {
+/// Whether a process that shows no variables has none, because it was started without any, is a
+/// kernel thread, or has ended. While it calls `exec`, it has memory, but the variables have no
+/// place there yet.
+fn has_no_variables(pid: u32) -> bool {
     let stat = fs::read(proc_path(pid, "stat")).unwrap_or_default();
     let fields = parse_fields(&stat).unwrap_or_default();
-    let memory = fields.get(VIRTUAL_MEMORY - 3);
-    memory.is_some_and(|it| *it != "0")
-}
-
-/// Whether the process shows the arguments of a program: `exec` hides them together with the
-/// variables.
-fn has_arguments(pid: u32) -> bool {
-    fs::read(proc_path(pid, "cmdline")).is_ok_and(|it| !it.is_empty())
+    let field = |number: usize| fields.get(number - 3).copied().unwrap_or("0");
+    let [start, end] = VARIABLES.map(field);
+    field(VIRTUAL_MEMORY) == "0" || (end != "0" && start == end)
 }
 
 /// The name of a process and its working directory, as far as we may read them.
