@@ -14,17 +14,17 @@ use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_s
 
 use super::{ProcessError, ProcessIdentity, Stat};
 
-/// How long a process may seem to call `exec`.
-const EXEC_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a process that works may seem to call `exec`.
+const EXEC_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// The first size of the buffer for a process's variables, in bytes.
 const USUAL_ENVIRONMENT: usize = 64 * 1024;
 
-/// The numbers of the fields of `stat` that say where the variables begin and end.
-const VARIABLES: [usize; 2] = [50, 51];
-
-/// The number of the field of `stat` with the size of the memory.
+/// The numbers of fields of `stat`: the state, the size of the memory, and the address where the
+/// variables end.
+const STATE: usize = 3;
 const VIRTUAL_MEMORY: usize = 23;
+const VARIABLES_END: usize = 51;
 
 /// The id of this boot; read once, because no process outlives it.
 pub fn boot() -> Result<Option<String>, ProcessError> {
@@ -108,14 +108,14 @@ fn read_at_once(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Whether a process that shows no variables has none, because it was started without any, is a
-/// kernel thread, or has ended. While it calls `exec`, it has memory, but the variables have no
-/// place there yet.
+/// kernel thread, or has ended. While it calls `exec`, it has memory and does not sleep, but its
+/// variables are not there yet.
 fn has_no_variables(pid: u32) -> bool {
     let stat = fs::read(proc_path(pid, "stat")).unwrap_or_default();
     let fields = parse_fields(&stat).unwrap_or_default();
     let field = |number: usize| fields.get(number - 3).copied().unwrap_or("0");
-    let [start, end] = VARIABLES.map(field);
-    field(VIRTUAL_MEMORY) == "0" || (end != "0" && start == end)
+    let is_busy = matches!(field(STATE), "R" | "D");
+    field(VIRTUAL_MEMORY) == "0" || (!is_busy && field(VARIABLES_END) != "0")
 }
 
 /// The name of a process and its working directory, as far as we may read them.
