@@ -20,11 +20,11 @@ const EXEC_TIMEOUT: Duration = Duration::from_millis(250);
 /// The first size of the buffer for a process's variables, in bytes.
 const USUAL_ENVIRONMENT: usize = 64 * 1024;
 
-/// The numbers of fields of `stat`: the state, the size of the memory, and the address where the
-/// variables end.
+/// The numbers of fields of `stat`: the state, the size of the memory, and where the variables begin
+/// and end.
 const STATE: usize = 3;
 const VIRTUAL_MEMORY: usize = 23;
-const VARIABLES_END: usize = 51;
+const VARIABLES: [usize; 2] = [50, 51];
 
 /// The id of this boot; read once, because no process outlives it.
 pub fn boot() -> Result<Option<String>, ProcessError> {
@@ -115,7 +115,8 @@ fn has_no_variables(pid: u32) -> bool {
     let fields = parse_fields(&stat).unwrap_or_default();
     let field = |number: usize| fields.get(number - 3).copied().unwrap_or("0");
     let is_busy = matches!(field(STATE), "R" | "D");
-    field(VIRTUAL_MEMORY) == "0" || (!is_busy && field(VARIABLES_END) != "0")
+    let [start, end] = VARIABLES.map(field);
+    field(VIRTUAL_MEMORY) == "0" || (!is_busy && end != "0" && start == end)
 }
 
 /// The name of a process and its working directory, as far as we may read them.
