@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use orange_engine::names::HarnessName;
 
@@ -26,8 +27,40 @@ const VERSIONS: &str = include_str!("../../../../harnesses/versions.toml");
 /// The size of the largest definition that is read.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// A name with its harness, or with what is wrong with it.
-type CatalogEntry = (String, Result<Harness, HarnessError>);
+/// A definition, which is parsed when it is first needed: most commands need one of many.
+#[derive(Clone, Debug)]
+struct Definition {
+    name: String,
+    source: Source,
+    parsed: OnceLock<Result<Harness, HarnessError>>,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Shipped(&'static str),
+    /// A file in the home, with its text or why it cannot be read.
+    User(PathBuf, Result<String, HarnessError>),
+}
+
+impl Definition {
+    fn new(name: &str, source: Source) -> Self {
+        Self {
+            name: name.to_owned(),
+            source,
+            parsed: OnceLock::new(),
+        }
+    }
+
+    fn harness(&self) -> Result<&Harness, &HarnessError> {
+        let parse = || match &self.source {
+            Source::Shipped(text) => Harness::parse(&format!("harnesses/{}.toml", self.name), text),
+            Source::User(path, text) => {
+                parse(path, &self.name, text.as_ref().map_err(Clone::clone)?)
+            }
+        };
+        self.parsed.get_or_init(parse).as_ref()
+    }
+}
 
 /// The shipped harnesses and the user's own. A definition of the user replaces the shipped one with
 /// the same name.
@@ -36,7 +69,8 @@ type CatalogEntry = (String, Result<Harness, HarnessError>);
 /// requested.
 #[derive(Clone, Debug)]
 pub struct Harnesses {
-    found: Vec<CatalogEntry>,
+    /// Ordered by name.
+    definitions: Vec<Definition>,
     folder: PathBuf,
 }
 
@@ -46,17 +80,19 @@ impl Harnesses {
         Self::load_with(SHIPPED, &home.harnesses())
     }
 
-    fn load_with(shipped: &[(&str, &str)], folder: &Path) -> Result<Self, HarnessError> {
-        let mut found: Vec<_> = user_definitions(folder)?;
+    fn load_with(
+        shipped: &[(&'static str, &'static str)],
+        folder: &Path,
+    ) -> Result<Self, HarnessError> {
+        let mut definitions = user_definitions(folder)?;
         for (name, text) in shipped {
-            if !found.iter().any(|(own, _)| own == name) {
-                let file = format!("harnesses/{name}.toml");
-                found.push(((*name).to_owned(), Harness::parse(&file, text)));
+            if !definitions.iter().any(|own| own.name == *name) {
+                definitions.push(Definition::new(name, Source::Shipped(text)));
             }
         }
-        found.sort_by(|(one, _), (other, _)| one.cmp(other));
+        definitions.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(Self {
-            found,
+            definitions,
             folder: folder.to_owned(),
         })
     }
@@ -71,26 +107,31 @@ impl Harnesses {
         Some(package?.rsplit_once('@')?.1)
     }
 
+    /// The name of every definition, valid or not.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.definitions.iter().map(|it| it.name.as_str())
+    }
+
     /// Every name with its harness, or with what is wrong with it.
-    pub fn all(&self) -> &[(String, Result<Harness, HarnessError>)] {
-        &self.found
+    pub fn all(&self) -> impl Iterator<Item = (&str, Result<&Harness, &HarnessError>)> {
+        let definitions = self.definitions.iter();
+        definitions.map(|it| (it.name.as_str(), it.harness()))
     }
 
     pub fn require(&self, name: &HarnessName) -> Result<&Harness, HarnessError> {
-        let found = self.found.iter().find(|(found, _)| found == name.as_str());
-        match found {
-            Some((_, Ok(harness))) => Ok(harness),
-            Some((_, Err(error))) => Err(error.clone()),
+        let mut definitions = self.definitions.iter();
+        match definitions.find(|it| it.name == name.as_str()) {
+            Some(definition) => definition.harness().map_err(Clone::clone),
             None => Err(HarnessError::NotFound {
                 name: name.clone(),
-                names: self.found.iter().map(|(name, _)| name.clone()).collect(),
+                names: self.names().map(str::to_owned).collect(),
                 folder: self.folder.clone(),
             }),
         }
     }
 }
 
-fn user_definitions(folder: &Path) -> Result<Vec<CatalogEntry>, HarnessError> {
+fn user_definitions(folder: &Path) -> Result<Vec<Definition>, HarnessError> {
     let unreadable = |path: &Path, error: &io::Error| HarnessError::Unreadable {
         path: path.to_owned(),
         reason: reason(error),
@@ -106,11 +147,8 @@ fn user_definitions(folder: &Path) -> Result<Vec<CatalogEntry>, HarnessError> {
         let is_definition = path.extension().is_some_and(|ending| ending == "toml");
         // Hidden files are skipped: editors keep them next to the file they write.
         if let Some(stem) = stem.filter(|stem| is_definition && !stem.starts_with('.')) {
-            let read = read(&path).map_err(|error| unreadable(&path, &error));
-            found.push((
-                stem.to_owned(),
-                read.and_then(|text| parse(&path, stem, &text)),
-            ));
+            let text = read(&path).map_err(|error| unreadable(&path, &error));
+            found.push(Definition::new(stem, Source::User(path.clone(), text)));
         }
     }
     Ok(found)

@@ -150,10 +150,7 @@ impl Admin {
         }
         let path = self.context.environment.variable("PATH");
         let is_selected = |it: &&Harness| action == SkillAction::Remove || it.locate(path).is_ok();
-        let usable = harnesses
-            .all()
-            .iter()
-            .filter_map(|(_, it)| it.as_ref().ok());
+        let usable = harnesses.all().filter_map(|(_, it)| it.ok());
         let places: Vec<_> = usable.filter(is_selected).filter_map(place).collect();
         if places.is_empty() {
             return Err(DriverError::NoSkills(None));

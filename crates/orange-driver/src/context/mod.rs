@@ -199,8 +199,7 @@ impl Context {
 
     fn each_installed(&self, harnesses: &Harnesses) -> impl Iterator<Item = HarnessName> {
         let path = self.environment.variable("PATH");
-        let usable = harnesses.all().iter();
-        let usable = usable.filter_map(|(_, it)| it.as_ref().ok());
+        let usable = harnesses.all().filter_map(|(_, it)| it.ok());
         let installed = usable.filter(move |harness| harness.locate(path).is_ok());
         installed.map(|harness| harness.name.clone())
     }

@@ -67,9 +67,8 @@ impl Context {
             in_use.extend(settings.harness.into_iter().chain(settings.review_harness));
         }
         let harnesses = self.harnesses()?;
-        let defined = harnesses.all().iter();
-        let defined = defined.filter_map(|(_, harness)| harness.as_ref().ok());
-        let used = defined.filter(|harness| in_use.contains(&harness.name));
+        let used = in_use.iter();
+        let used = used.filter_map(|name| harnesses.require(name).ok());
         let passed = used.flat_map(|harness| harness.pass.iter().map(String::as_str));
         Ok(self.environment.passed_variables(passed))
     }

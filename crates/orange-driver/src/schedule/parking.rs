@@ -51,7 +51,7 @@ impl Scheduler {
         for (name, harness) in harnesses.all() {
             let index = parked.iter().position(|it| it.harness.as_str() == name);
             known.push(KnownHarness {
-                name: name.clone(),
+                name: name.to_owned(),
                 binary: match harness {
                     Ok(harness) => Ok(harness.binary.clone()),
                     Err(error) => Err(error.to_string()),

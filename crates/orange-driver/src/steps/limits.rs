@@ -52,8 +52,8 @@ impl Steps {
             return Ok(Budget::default());
         }
         let harnesses = self.context.harnesses()?;
-        let figures = harnesses.all().iter().filter_map(|(name, harness)| {
-            let figures = harness.as_ref().ok()?.figures();
+        let figures = harnesses.all().filter_map(|(name, harness)| {
+            let figures = harness.ok()?.figures();
             Some((HarnessName::new(name), figures))
         });
         Ok(Budget {
@@ -82,8 +82,8 @@ impl Steps {
     /// Every harness whose program exists.
     pub(crate) fn installed_harnesses(&self) -> Result<Vec<HarnessName>, DriverError> {
         let harnesses = self.context.harnesses()?;
-        let all = harnesses.all().iter();
-        let named = all.filter_map(|(_, it)| Some(it.as_ref().ok()?.name.clone()));
+        let all = harnesses.all();
+        let named = all.filter_map(|(_, it)| Some(it.ok()?.name.clone()));
         self.installed(named.collect())
     }
 

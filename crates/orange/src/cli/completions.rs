@@ -207,6 +207,6 @@ fn workflows(request: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
 
 fn harnesses(request: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
     let harnesses = Harnesses::load(&request.home()?).ok()?;
-    let names = harnesses.all().iter().map(|(name, _)| name.clone());
+    let names = harnesses.names().map(str::to_owned);
     Some(names.map(CompletionCandidate::new).collect())
 }

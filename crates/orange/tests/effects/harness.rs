@@ -436,11 +436,7 @@ fn a_mistake_hides_no_other_definition() {
     write(".hidden.toml", "");
     write("notes.md", "");
     let harnesses = Harnesses::load(&home).unwrap();
-    let names: Vec<&str> = harnesses
-        .all()
-        .iter()
-        .map(|(name, _)| name.as_str())
-        .collect();
+    let names: Vec<&str> = harnesses.names().collect();
     let own = names
         .iter()
         .filter(|name| home.harnesses().join(format!("{name}.toml")).exists());
@@ -546,7 +542,7 @@ fn lesson_27_no_shipped_agent_takes_a_prompt_for_a_flag() {
     let set = [("ORANGE_HOME", root.path())];
     let home = Home::resolve(&Environment::of(set)).unwrap();
     let harnesses = Harnesses::load(&home).unwrap();
-    assert_eq!(harnesses.all().len(), 5);
+    assert_eq!(harnesses.names().count(), 5);
     let prompt = "--version, it says";
     for (name, _) in harnesses.all() {
         let harness = harnesses.require(&HarnessName::new(name)).unwrap();

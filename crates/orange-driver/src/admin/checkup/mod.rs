@@ -280,7 +280,7 @@ impl Admin {
 
 /// A finding about a machine on which no task can start.
 fn no_agent(harnesses: &Harnesses) -> Checkup {
-    let names = harnesses.all().iter().map(|(name, _)| format!("`{name}`"));
+    let names = harnesses.names().map(|name| format!("`{name}`"));
     let names: Vec<String> = names.collect();
     let fix = format!(
         "install one of these: {}; or define your own (docs/writing-a-harness.md)",
