@@ -1,8 +1,5 @@
 //! Follows edits of TASK.md and status timeouts, for many tasks at once.
 
-use std::collections::BTreeMap;
-
-use orange_engine::Workflow;
 use orange_engine::input::{Cause, Observation};
 use orange_engine::names::TaskId;
 use orange_store::Store;
@@ -19,28 +16,17 @@ impl Steps {
     /// too long.
     pub fn catch_up(&self, tasks: &[TaskId]) -> Result<Vec<CatchUpError>, DriverError> {
         let mut store = self.context.store()?;
-        let mut workflows = BTreeMap::new();
         let failures = tasks.iter().filter_map(|task| {
-            let result = self.catch_up_with(&mut store, task, &mut workflows);
+            let result = self.catch_up_with(&mut store, task);
             Some((task.clone(), result.err()?))
         });
         Ok(failures.collect())
     }
 
-    fn catch_up_with(
-        &self,
-        store: &mut Store,
-        task: &TaskId,
-        workflows: &mut BTreeMap<String, Workflow>,
-    ) -> Result<(), DriverError> {
+    fn catch_up_with(&self, store: &mut Store, task: &TaskId) -> Result<(), DriverError> {
         self.sync_files(store, task)?;
         let stored = store.require(task)?;
-        let workflow = match workflows.get(&stored.workflow_text) {
-            Some(known) => known,
-            None => workflows
-                .entry(stored.workflow_text.clone())
-                .or_insert(pinned_workflow(&stored)?),
-        };
+        let workflow = pinned_workflow(&stored)?;
         let state = workflow.state(&stored.task.status);
         if state.is_none_or(|state| state.timeout.is_none()) {
             return Ok(());

@@ -8,6 +8,7 @@ pub(crate) mod facts;
 pub(crate) mod gate_commands;
 pub(crate) mod hand_edit;
 pub(crate) mod limits;
+mod pinned_workflow;
 pub(crate) mod preview;
 
 use std::sync::Arc;
@@ -18,7 +19,6 @@ use orange_engine::event::Event;
 use orange_engine::input::{
     Cause, DecisionContext, Facts, Input, Observation, Request, RequestKind,
 };
-use orange_engine::language::load_pinned;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, CommitId, TaskId};
 use orange_engine::{Decision, Refusal, Workflow, decide, refuse_start};
@@ -30,6 +30,8 @@ use crate::context::Context;
 use crate::context::ids;
 use crate::forge::Forge;
 use crate::workspaces::Workspaces;
+
+pub(crate) use pinned_workflow::pinned_workflow;
 
 /// Decides about a task and records what follows.
 #[derive(Clone, Debug)]
@@ -303,16 +305,4 @@ pub(crate) fn read_document(
         ImportResult::Unknown(reason) => known.unreadable = Some(reason),
     }
     Ok(())
-}
-
-pub(crate) fn pinned_workflow(stored: &StoredTask) -> Result<Workflow, DriverError> {
-    let loaded = load_pinned(&stored.workflow_text);
-    let problem = loaded.problems.first().map(|it| it.message.clone());
-    match (loaded.workflow, problem) {
-        (Some(workflow), None) => Ok(workflow),
-        (_, problem) => Err(DriverError::WorkflowInvalid {
-            name: stored.task.workflow.to_string(),
-            problem: problem.unwrap_or_else(|| String::from("it is not a valid workflow")),
-        }),
-    }
 }

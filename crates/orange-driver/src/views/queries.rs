@@ -1,6 +1,7 @@
 //! Queries about tasks; nothing here writes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use orange_config::clock;
 use orange_engine::Workflow;
@@ -147,7 +148,7 @@ impl Views {
         let kept = self.workspaces.kept_worktrees(&store, task, project);
         // An invalid workflow must not prevent showing a task.
         let workflow = pinned_workflow(&stored).ok();
-        let mut activities = self.agents.activities(&stored.task, workflow.as_ref());
+        let mut activities = self.agents.activities(&stored.task, workflow.as_deref());
         // An agent that is found dead does nothing, whatever it reported last.
         activities.retain(|it| !is_dead(&seen, &it.run));
         Ok(TaskDetails {
@@ -184,7 +185,7 @@ impl Views {
     }
 
     /// The workflow that a task is pinned to.
-    pub fn workflow_of(&self, task: &TaskId) -> Result<Workflow, DriverError> {
+    pub fn workflow_of(&self, task: &TaskId) -> Result<Arc<Workflow>, DriverError> {
         let store = self.context.read_store()?;
         pinned_workflow(&store.require(task)?)
     }

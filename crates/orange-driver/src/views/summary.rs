@@ -13,7 +13,7 @@ use orange_engine::next_step::NextStep;
 use orange_engine::role::Role;
 use orange_engine::task::{RunState, Submission};
 use orange_engine::{Task, next_steps};
-use orange_store::{FileStamp, ImportResult, REVIEW_ROUND_FIELD, Store, StoredTask, TaskDirectory};
+use orange_store::{FileStamp, ImportResult, REVIEW_ROUND_FIELD, Store, TaskDirectory};
 
 use crate::DriverError;
 use crate::context::Context;
@@ -49,8 +49,6 @@ pub struct TaskSummary {
 pub struct SummaryReader {
     context: Arc<Context>,
     store: Store,
-    /// Each workflow is parsed once, however many tasks are pinned to it.
-    workflows: BTreeMap<String, Workflow>,
     /// What each summary was read from.
     sources: BTreeMap<TaskId, Source>,
 }
@@ -69,7 +67,6 @@ impl Views {
         Ok(SummaryReader {
             context: Arc::clone(&self.context),
             store: Store::open_read_only(&self.context.home)?,
-            workflows: BTreeMap::new(),
             sources: BTreeMap::new(),
         })
     }
@@ -138,7 +135,7 @@ impl SummaryReader {
         };
         let unread = self.store.inbox(task)?;
         let unread = unread.iter().filter(|it| it.read_at.is_none()).count();
-        let workflow = self.workflow(&stored)?;
+        let workflow = &*pinned_workflow(&stored)?;
         let task = &stored.task;
         let is_in_review = workflow
             .state(&task.status)
@@ -161,19 +158,6 @@ impl SummaryReader {
             question: question.filter(|_| asks_user),
             unread,
             submission: stored.task.submission.clone(),
-        })
-    }
-
-    fn workflow(&mut self, stored: &StoredTask) -> Result<&Workflow, DriverError> {
-        let text = &stored.workflow_text;
-        if !self.workflows.contains_key(text) {
-            self.workflows
-                .insert(text.clone(), pinned_workflow(stored)?);
-        }
-        let workflow = self.workflows.get(text);
-        workflow.ok_or_else(|| DriverError::WorkflowInvalid {
-            name: stored.task.workflow.to_string(),
-            problem: String::from("it was not read"),
         })
     }
 }

@@ -1,18 +1,17 @@
 //! What the supervisor has to know about each task.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use orange_config::clock;
 use orange_effects::tmux::{Control, ControlEvent, Pane};
-use orange_engine::Workflow;
 use orange_engine::effect::Effect;
 use orange_engine::names::{RunId, TaskId};
 use orange_engine::role::Role;
 use orange_engine::task::RunState;
 use orange_engine::time::Timestamp;
-use orange_store::{Store, StoreError, StoredTask};
+use orange_store::{Store, StoreError};
 
 use crate::DriverError;
 use crate::context::Context;
@@ -67,8 +66,6 @@ pub struct Change {
 pub struct Watcher {
     context: Arc<Context>,
     store: Store,
-    /// Each workflow is parsed once, however many tasks are pinned to it.
-    workflows: BTreeMap<String, Workflow>,
     sequence: u64,
     /// Tasks that could not be read; every call tries them again.
     unread: BTreeSet<TaskId>,
@@ -82,7 +79,6 @@ impl Views {
         Ok(Watcher {
             context: Arc::clone(&self.context),
             store: Store::open_read_only(&self.context.home)?,
-            workflows: BTreeMap::new(),
             sequence: 0,
             unread: BTreeSet::new(),
         })
@@ -135,7 +131,7 @@ impl Watcher {
         Ok(parked.filter_map(|parking| parking.until).min())
     }
 
-    fn read_task(&mut self, id: &TaskId) -> Result<WatchedTask, DriverError> {
+    fn read_task(&self, id: &TaskId) -> Result<WatchedTask, DriverError> {
         let stored = self.store.require(id)?;
         let task = &stored.task;
         let alive = task.runs.iter();
@@ -174,7 +170,7 @@ impl Watcher {
             Next::Now(_) => (Some(Timestamp::default()), self.start_in(id)?),
         };
         let worktree = self.store.workspace_of(id)?.map(|it| it.path);
-        let workflow = self.workflow(&stored)?;
+        let workflow = pinned_workflow(&stored)?;
         let timeout = workflow.state(&task.status);
         let timeout = timeout.and_then(|state| state.timeout.as_ref());
         Ok(WatchedTask {
@@ -206,21 +202,6 @@ impl Watcher {
             _ => None,
         });
         Ok(starts.next())
-    }
-
-    fn workflow(&mut self, stored: &StoredTask) -> Result<&Workflow, DriverError> {
-        if !self.workflows.contains_key(&stored.workflow_text) {
-            let workflow = pinned_workflow(stored)?;
-            self.workflows
-                .insert(stored.workflow_text.clone(), workflow);
-        }
-        // The workflow is always there: it was found, or was just inserted.
-        self.workflows
-            .get(&stored.workflow_text)
-            .ok_or_else(|| DriverError::WorkflowInvalid {
-                name: stored.task.workflow.to_string(),
-                problem: String::from("it was not read"),
-            })
     }
 }
 

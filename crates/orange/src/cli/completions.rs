@@ -173,8 +173,9 @@ fn statuses(request: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
     let named_task = rows.find(|row| is_typed(row.id.as_str()) || is_typed(row.branch.as_str()));
     let names = match named_task {
         Some(row) => {
-            let states = driver.views.workflow_of(&row.id).ok()?.states;
-            states.into_iter().map(|state| state.name).collect()
+            let workflow = driver.views.workflow_of(&row.id).ok()?;
+            let states = workflow.states.iter();
+            states.map(|state| state.name.clone()).collect()
         }
         None => driver.views.statuses().ok()?,
     };
