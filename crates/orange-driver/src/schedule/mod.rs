@@ -26,6 +26,9 @@ use crate::due::is_waiting;
 use crate::steps::Steps;
 use crate::steps::{StepResult, pinned_workflow};
 
+/// How many of the tasks that go first are read at first.
+const FIRST_LOOK: usize = 32;
+
 /// Starts queued tasks in order.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
@@ -126,13 +129,25 @@ impl Scheduler {
             return Ok(waits);
         }
         let limits = self.steps.current_limits(store)?;
-        let waits = reached_limits(&own, &store.tasks_under_limits()?, &limits);
+        let holders = store.tasks_under_limits()?;
+        let waits = reached_limits(&own, &holders, &limits);
         if !waits.is_empty() {
             return Ok(waits);
         }
-        // If the limits leave room, the answer depends on the tasks that go first.
-        let mut current = self.current_schedule(store)?;
-        Ok(current.waits.remove(task).unwrap_or_default())
+        // If the limits leave room, the answer depends on the tasks that go first. Usually the first
+        // few of thousands take all the room; later ones can only take more.
+        let mut most = FIRST_LOOK;
+        loop {
+            let head = store.queued_before(&own, most)?;
+            let own = std::iter::once(&own).chain(&dependencies);
+            let all: Vec<ScheduledTask> = [holders.as_slice(), &head.tasks].concat();
+            let all: Vec<ScheduledTask> = all.into_iter().chain(own.cloned()).collect();
+            let waits = schedule(&all, &limits, clock::now()).waits.remove(task);
+            if waits.is_some() || head.is_complete {
+                return Ok(waits.unwrap_or_default());
+            }
+            most *= 8;
+        }
     }
 
     fn current_schedule(&self, store: &Store) -> Result<Schedule, DriverError> {

@@ -151,11 +151,24 @@ fn in_order<'a>(
         _ => None,
     });
     let mut queued: Vec<(&ScheduledTask, &QueueEntry)> = queued.collect();
-    queued.sort_by_key(|(it, queued)| {
-        let is_first_queue = !queued.is_requeued;
-        (is_first_queue, Reverse(it.priority), it.since, &it.task)
-    });
+    queued.sort_by_key(|(it, queued)| order(it, queued));
     queued
+}
+
+fn order<'a>(task: &'a ScheduledTask, queued: &QueueEntry) -> impl Ord + use<'a> {
+    let is_first_queue = !queued.is_requeued;
+    let priority = Reverse(task.priority);
+    (is_first_queue, priority, task.since, &task.task)
+}
+
+/// Whether a queued task goes before another one.
+pub fn goes_before(task: &ScheduledTask, other: &ScheduledTask) -> bool {
+    match (&task.place, &other.place) {
+        (SchedulePlace::Queued(one), SchedulePlace::Queued(two)) => {
+            order(task, one) < order(other, two)
+        }
+        _ => false,
+    }
 }
 
 fn own_waits(scheduled: &ScheduledTask, queued: &QueueEntry, now: Timestamp) -> Vec<Wait> {

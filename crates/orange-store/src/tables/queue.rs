@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use orange_config::clock;
 use orange_engine::language::load;
 use orange_engine::language::workflow::Kind;
-use orange_engine::names::{HarnessName, TaskId};
-use orange_engine::schedule::{Limits, SchedulePlace, ScheduledTask, Wait, find_waits};
+use orange_engine::names::{HarnessName, Status, TaskId};
+use orange_engine::schedule::{
+    Limits, SchedulePlace, ScheduledTask, Wait, find_waits, goes_before,
+};
 use orange_engine::{Task, Workflow};
 use rusqlite::{Connection, OptionalExtension as _, Row, Statement};
 
@@ -21,6 +23,15 @@ struct Reader<'a> {
     load: Statement<'a>,
     /// The workflows that were read so far, by the hash of their text; `None` if one is invalid.
     workflows: BTreeMap<String, Option<Workflow>>,
+}
+
+/// The tasks that start before a queued task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueHead {
+    /// The first of them, and the tasks that they wait for.
+    pub tasks: Vec<ScheduledTask>,
+    /// Whether these are all that start before it.
+    pub is_complete: bool,
 }
 
 impl Store {
@@ -49,6 +60,14 @@ impl Store {
             dependencies.extend(reader.standing(after)?);
         }
         Ok(Some((own, dependencies)))
+    }
+
+    /// The first tasks that start before a queued task, without gaps. Reads at most `most` tasks of
+    /// each queue.
+    pub fn queued_before(&self, own: &ScheduledTask, most: usize) -> Result<QueueHead, StoreError> {
+        let snapshot = self.connection.unchecked_transaction();
+        let snapshot = snapshot.map_err(failed("read the queue"))?;
+        queued_before(&snapshot, own, most)
     }
 
     /// Every task that may count towards a limit: all but those that only wait in a queue, or have
@@ -113,6 +132,62 @@ impl Store {
         }
         Ok(found)
     }
+}
+
+/// See [`Store::queued_before`].
+fn queued_before(
+    connection: &Connection,
+    own: &ScheduledTask,
+    most: usize,
+) -> Result<QueueHead, StoreError> {
+    let attempt = || failed("read the queue");
+    let mut reader = Reader::new(connection)?;
+    let mut queues = Vec::new();
+    for (status, hash) in statuses(connection).map_err(attempt())? {
+        let workflow = reader.workflow(&hash)?;
+        let state = workflow.and_then(|it| it.state(&Status::new(&*status)));
+        if state.is_some_and(|it| it.kind == Kind::Queued) {
+            queues.push((status, hash));
+        }
+    }
+    // The expressions are those of the index.
+    let sql = "SELECT id FROM tasks WHERE status = ?1 AND workflow_hash = ?2
+               ORDER BY coalesce(json_extract(snapshot, '$.priority'), 0) DESC,
+                   json_extract(snapshot, '$.entered.at'), id";
+    let mut in_order = connection.prepare(sql).map_err(attempt())?;
+    let mut first: Vec<ScheduledTask> = Vec::new();
+    let mut last_read: Vec<ScheduledTask> = Vec::new();
+    for queue in queues {
+        let mut ids = in_order.query(queue).map_err(attempt())?;
+        let mut found = 0;
+        while let Some(row) = ids.next().map_err(attempt())? {
+            let queued = reader.standing(&id(row).map_err(attempt())?)?;
+            let Some(queued) = queued.filter(|it| goes_before(it, own)) else {
+                break;
+            };
+            found += 1;
+            if found == most {
+                last_read.push(queued.clone());
+            }
+            first.push(queued);
+            if found == most {
+                break;
+            }
+        }
+    }
+    // What comes after the last task that was read of one queue may come after unread ones.
+    first.retain(|it| !last_read.iter().any(|last| goes_before(last, it)));
+    let mut tasks = Vec::new();
+    for queued in first {
+        for after in &queued.after {
+            tasks.extend(reader.standing(after)?);
+        }
+        tasks.push(queued);
+    }
+    Ok(QueueHead {
+        tasks,
+        is_complete: last_read.is_empty(),
+    })
 }
 
 /// See [`Store::tasks_under_limits`].

@@ -146,7 +146,8 @@ fn an_agent_that_outlives_an_update_of_orange_can_still_send_requests() {
     let database = rusqlite::Connection::open(stage.home().database()).unwrap();
     database
         .execute_batch(
-            "DROP INDEX tasks_by_harness;
+            "DROP INDEX tasks_in_order;
+             DROP INDEX tasks_by_harness;
              DROP INDEX tasks_by_review_harness;
              DROP TABLE dependencies;
              DROP TABLE notified;

@@ -29,6 +29,7 @@ mod job_races;
 mod jobs;
 mod library;
 mod lifecycles;
+mod long_queue;
 mod progress;
 mod races;
 mod reentrant_calls;
