@@ -468,13 +468,9 @@ fn a_branch_that_cannot_be_created_reports_gits_error() {
     repo.git(&repo.app(), &["branch", "a"]);
     let error = repo.try_acquire(&git, "t1", "a/b").unwrap_err().to_string();
     assert!(error.contains("refs/heads/a"), "{error}");
+    assert!(!repo.slot().exists(), "nothing was created");
+    assert_eq!(repo.release(&git, "t1"), ReleaseResult::Absent);
     // The next attempt may be for another branch.
-    assert_eq!(
-        repo.release(&git, "t1"),
-        ReleaseResult::Free {
-            rescues: Vec::new()
-        }
-    );
     repo.acquire(&git, "t1", "b");
 }
 

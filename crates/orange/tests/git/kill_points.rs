@@ -24,6 +24,9 @@ use crate::repo_fixture::{
 const ACT: &str = "ORANGE_TEST_ACT";
 const ROOT: &str = "ORANGE_TEST_ROOT";
 
+/// The branch that an act creates.
+const NEW: &str = "new";
+
 /// How many tests share the calls of one act, so that they run in parallel.
 const SHARDS: usize = 3;
 
@@ -43,6 +46,7 @@ fn perform(repo: &RepoFixture, what: &str, program: PathBuf) {
     let task = TaskId::new("t1");
     match what {
         "acquire" => drop(repo.acquire(&git, "t1", "fix")),
+        "acquire_new" | "acquire_new_released" => drop(repo.acquire(&git, "t1", NEW)),
         "release" | "release_hidden" => drop(repo.release(&git, "t1")),
         "restore" => {
             let rescued = git.require_rescue(&task, 1).unwrap();
@@ -152,6 +156,37 @@ fn repeat(repo: &RepoFixture, what: &str, before: &Files, status_before: &str, b
             let listed = repo.git(&repo.app(), &["worktree", "list", "--porcelain"]);
             assert_eq!(listed.matches("worktree ").count(), 2, "{listed}");
         }
+        "acquire_new_released" => {
+            let released = repo.release(&git, "t1");
+            assert!(
+                matches!(
+                    &released,
+                    ReleaseResult::Absent | ReleaseResult::Free { .. }
+                ),
+                "{released:?}"
+            );
+            let listed = repo.git(&repo.app(), &["worktree", "list", "--porcelain"]);
+            assert!(!listed.contains("branch refs/heads/new"), "{listed}");
+            // The branch exists if the process was killed late enough.
+            let delete = ["update-ref", "-d", "refs/heads/new"];
+            let _absent = repo.try_git(&repo.app(), &delete);
+        }
+        "acquire_new" => {
+            let acquired = repo.acquire(&git, "t1", NEW);
+            assert_eq!(acquired.changes.len(), 0);
+            assert_eq!(acquired.head.branch().unwrap().as_str(), NEW);
+            assert_eq!(files(&repo.slot()), commit_files(repo, "main"));
+            assert_eq!(status(repo), "");
+            let marker = acquired.worktree.marker().unwrap().unwrap();
+            assert_eq!(marker.phase.task(), Some(&task));
+            let listed = repo.git(&repo.app(), &["worktree", "list", "--porcelain"]);
+            assert_eq!(listed.matches("worktree ").count(), 2, "{listed}");
+            let commits = repo.git(&repo.app(), &["rev-parse", "main", NEW]);
+            let (main, new) = commits.trim().split_once('\n').unwrap();
+            assert_eq!(main, new);
+            repo.release(&git, "t1");
+            repo.git(&repo.app(), &["branch", "-q", "-D", NEW]);
+        }
         "release" => {
             let released = repo.release(&git, "t1");
             assert!(
@@ -224,7 +259,7 @@ fn stage(what: &str) -> (RepoFixture, Files, String, String) {
     branch(&repo);
     let branches = repo.branches();
     let (mut before, mut status_before) = (Files::new(), String::new());
-    if what != "acquire" {
+    if !what.starts_with("acquire") {
         let git = repo.open();
         repo.acquire(&git, "t1", "fix");
         (before, status_before) = match what {
@@ -254,7 +289,12 @@ fn every_call(what: &str, shard: usize) {
         let calls = run(&repo, what, at, way);
         repeat(&repo, what, &before, &status_before, &branches);
         if calls < at {
-            assert!(calls > 10, "{what} has only {calls} calls");
+            let least = match what {
+                "acquire" => 10,
+                "acquire_new" | "acquire_new_released" => 3,
+                _ => 11,
+            };
+            assert!(calls >= least, "{what} has only {calls} calls");
             return;
         }
         repo.reset();
@@ -267,7 +307,14 @@ fn every_call(what: &str, shard: usize) {
 #[cfg(target_os = "linux")]
 #[test]
 fn at_any_instant() {
-    for what in ["acquire", "release", "release_hidden", "restore"] {
+    for what in [
+        "acquire",
+        "acquire_new",
+        "acquire_new_released",
+        "release",
+        "release_hidden",
+        "restore",
+    ] {
         let (repo, before, status_before, branches) = stage(what);
         for instant in 0..8 {
             repo.wrapper("deadly", "exec $real \"$@\"");
@@ -316,6 +363,12 @@ shards! {
     acquire_0 "acquire" 0
     acquire_1 "acquire" 1
     acquire_2 "acquire" 2
+    acquire_new_0 "acquire_new" 0
+    acquire_new_1 "acquire_new" 1
+    acquire_new_2 "acquire_new" 2
+    acquire_new_released_0 "acquire_new_released" 0
+    acquire_new_released_1 "acquire_new_released" 1
+    acquire_new_released_2 "acquire_new_released" 2
     release_0 "release" 0
     release_1 "release" 1
     release_2 "release" 2

@@ -127,6 +127,18 @@ impl Git {
         }
         self.exclude(&[&[task_file], acquire.excluded].concat())?;
         let listed = self.worktrees()?;
+        let is_new_branch = local.is_none();
+        let commit = match (local.or(theirs), acquire.known_commit) {
+            (Some(commit), _) => commit,
+            (None, Some(known)) if self.has_commit(known)? => known.clone(),
+            (None, _) => base.commit.clone(),
+        };
+        if is_new_branch
+            && commit == base.commit
+            && let Some(worktree) = self.create_on_branch(acquire, &listed, &commit)?
+        {
+            return Ok(Ok(new_workspace(acquire, worktree, base, freshness)));
+        }
         let worktree = match self.workspace(&acquire.slot, &listed, &base.commit)? {
             Ok(worktree) => worktree,
             Err(refusal) => return Ok(Err(AcquireRefusal::Slot(refusal))),
@@ -134,12 +146,6 @@ impl Git {
         let is_on_it = |it: &&ListedWorktree| it.branch.as_ref() == Some(acquire.branch);
         let elsewhere = listed.iter().filter(is_on_it);
         let mut elsewhere = elsewhere.filter(|it| !is_same_place(&it.path, worktree.path()));
-        let is_new_branch = local.is_none();
-        let commit = match (local.or(theirs), acquire.known_commit) {
-            (Some(commit), _) => commit,
-            (None, Some(known)) if self.has_commit(known)? => known.clone(),
-            (None, _) => base.commit.clone(),
-        };
         let target = AcquireTarget {
             freshness,
             is_new_branch,
@@ -165,6 +171,31 @@ impl Git {
             (freshness, status.join().ok().flatten())
         });
         (freshness, status.filter(|_| !validity.has_passed()))
+    }
+}
+
+/// A workspace that was just created on a new branch, at a commit without the task's file.
+fn new_workspace<'a>(
+    acquire: &AcquireRequest<'_>,
+    worktree: Worktree<'a>,
+    base: Base,
+    freshness: Freshness,
+) -> AcquiredWorkspace<'a> {
+    AcquiredWorkspace {
+        worktree,
+        head: Head::Branch {
+            name: acquire.branch.clone(),
+            commit: Some(base.commit.clone()),
+        },
+        base,
+        freshness,
+        was_acquired: false,
+        is_new_branch: true,
+        operations: Vec::new(),
+        changes: Vec::new(),
+        stale_submodules: Vec::new(),
+        is_task_file_tracked: false,
+        moved_aside: Vec::new(),
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub(crate) mod acquire;
 pub(crate) mod acquire_refusal;
+mod create;
 pub(crate) mod marker;
 pub(crate) mod release;
 pub(crate) mod remove;
@@ -114,10 +115,10 @@ impl Git {
             SlotState::Refused(refusal) => return Ok(Err(refusal)),
             SlotState::Ready => {}
             SlotState::Gone { record } => recreate_directory(&path, &record)?,
-            SlotState::Nothing => self.create_worktree(slot.name, &path, at)?,
+            SlotState::Nothing => self.create_worktree(slot.name, &path, at, None)?,
             SlotState::Unfinished => {
                 self.remove_unfinished(&path)?;
-                self.create_worktree(slot.name, &path, at)?;
+                self.create_worktree(slot.name, &path, at, None)?;
             }
         }
         let worktree = self.worktree(&path)?;
@@ -152,7 +153,7 @@ impl Git {
     }
 
     /// The workspace at a slot, if it exists and is complete; a deleted directory is restored from
-    /// its index.
+    /// its index, and a worktree whose creation was interrupted is removed.
     pub fn existing_workspace(
         &self,
         slot: &Slot<'_>,
@@ -160,7 +161,12 @@ impl Git {
         let path = slot.real_path()?;
         match self.slot_state(slot.name, &path, &self.worktrees()?)? {
             SlotState::Refused(refusal) => return Ok(Err(refusal)),
-            SlotState::Nothing | SlotState::Unfinished => return Ok(Ok(None)),
+            SlotState::Nothing => return Ok(Ok(None)),
+            SlotState::Unfinished => {
+                // It may be on a branch that a workspace at another slot needs.
+                self.remove_unfinished(&path)?;
+                return Ok(Ok(None));
+            }
             SlotState::Ready => {}
             SlotState::Gone { record } => recreate_directory(&path, &record)?,
         }
@@ -260,34 +266,6 @@ impl Git {
         })
     }
 
-    fn create_worktree(
-        &self,
-        name: &WorkspaceName,
-        path: &Path,
-        at: &CommitId,
-    ) -> Result<(), GitError> {
-        let words = [
-            "worktree",
-            "add",
-            "--quiet",
-            "--detach",
-            "--no-checkout",
-            "--lock",
-        ];
-        let call = self
-            .call_recording(words)
-            .with_arguments(["--reason", LOCK, "--"]);
-        let call = call.with_long_timeout();
-        call.with_arguments([path.as_os_str(), at.as_str().as_ref()])
-            .succeed()?;
-        let marker = Marker {
-            workspace: name.clone(),
-            phase: Phase::Idle,
-            is_refilling: true,
-        };
-        marker.write(self.worktree(path)?.directory())
-    }
-
     /// Removes an incomplete worktree that is empty.
     fn remove_unfinished(&self, path: &Path) -> Result<(), GitError> {
         let failed = GitError::system("remove", path);
@@ -336,11 +314,17 @@ impl Worktree<'_> {
             return Ok(());
         };
         self.require_unlocked()?;
-        if !self.directory().join("index").exists() {
+        let has_files = names(self.path())?.iter().any(|it| it != ".git");
+        let has_index = self.directory().join("index").exists();
+        if !has_files && !has_index {
+            self.fill_new()?;
+            marker.is_refilling = false;
+            return marker.write(self.directory());
+        }
+        if !has_index {
             self.call(["read-tree", "--reset", "HEAD"]).succeed()?;
         }
-        // A directory that was just created has nothing to look at.
-        if names(self.path())?.iter().any(|it| it != ".git") {
+        if has_files {
             let status = self.status()?;
             // A process that was killed while filling may have left an incomplete file, which is
             // removed; anything unsaved stays.

@@ -49,10 +49,7 @@ impl Git {
         let bytes = call.bytes()?;
         let mut tree = Tree::new();
         for part in split_zero_terminated(&bytes) {
-            let (fields, path) = split(&call, part)?;
-            let [mode, _kind, id] = fields[..] else {
-                return Err(call.malformed_output(part));
-            };
+            let ([mode, _kind, id], path) = split(&call, part)?;
             tree.insert(path, entry(&call, mode, id)?);
         }
         Ok(tree)
@@ -64,10 +61,7 @@ pub(crate) fn parse_index(call: &Call) -> Result<Vec<IndexEntry>, GitError> {
     let bytes = call.bytes()?;
     let mut index = Vec::new();
     for part in split_zero_terminated(&bytes) {
-        let (fields, path) = split(call, part)?;
-        let [tag, mode, id, stage] = fields[..] else {
-            return Err(call.malformed_output(part));
-        };
+        let ([tag, mode, id, stage], path) = split(call, part)?;
         index.push(IndexEntry {
             path,
             entry: entry(call, mode, id)?,
@@ -79,8 +73,11 @@ pub(crate) fn parse_index(call: &Call) -> Result<Vec<IndexEntry>, GitError> {
     Ok(index)
 }
 
-/// Splits `fields<TAB>path`.
-fn split<'a>(call: &Call, part: &'a [u8]) -> Result<(Vec<&'a str>, PathBuf), GitError> {
+/// Splits `fields<TAB>path`. A listing may have a hundred thousand of them.
+fn split<'a, const N: usize>(
+    call: &Call,
+    part: &'a [u8],
+) -> Result<([&'a str; N], PathBuf), GitError> {
     let garbled = || call.malformed_output(part);
     let tab = part.iter().position(|byte| *byte == b'\t');
     let (fields, rest) = part
@@ -88,7 +85,15 @@ fn split<'a>(call: &Call, part: &'a [u8]) -> Result<(Vec<&'a str>, PathBuf), Git
         .ok_or_else(garbled)?;
     let fields = std::str::from_utf8(fields).map_err(|_| garbled())?;
     let name = rest.get(1..).filter(|name| !name.is_empty());
-    Ok((fields.split(' ').collect(), path(name.ok_or_else(garbled)?)))
+    let mut words = fields.split(' ');
+    let mut found = [""; N];
+    for word in &mut found {
+        *word = words.next().ok_or_else(garbled)?;
+    }
+    if words.next().is_some() {
+        return Err(garbled());
+    }
+    Ok((found, path(name.ok_or_else(garbled)?)))
 }
 
 fn entry(call: &Call, mode: &str, id: &str) -> Result<Entry, GitError> {
