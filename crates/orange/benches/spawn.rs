@@ -244,6 +244,7 @@ impl Bench {
             window: "work",
             orange: Path::new(env!("CARGO_BIN_EXE_orange")),
             run_file: &run_file,
+            is_first: true,
         });
         let took = start.elapsed();
         assert!(!started.unwrap().already_existed);

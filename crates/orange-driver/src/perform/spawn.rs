@@ -55,6 +55,10 @@ impl Performer {
             .launch_directory(&task.project, &task.id, &spawn.run);
         let folder = folder.map_err(Failure::permanent)?;
         let run_file = run_location::run_file(&folder);
+        let runs = store.runs(&task.id).map_err(Failure::temporary)?;
+        let is_only_run = runs.len() == 1;
+        let record = runs.into_iter().find(|run| run.id == spawn.run);
+        let known_setup = record.and_then(|record| record.setup);
         let start = StartRequest {
             run: &spawn.run,
             task: &task.id,
@@ -64,10 +68,8 @@ impl Performer {
             window: &spawn.window,
             orange: &self.context.orange,
             run_file: &run_file,
+            is_first: is_only_run && known_setup.is_none(),
         };
-        let runs = store.runs(&task.id).map_err(Failure::temporary)?;
-        let record = runs.into_iter().find(|run| run.id == spawn.run);
-        let known_setup = record.and_then(|record| record.setup);
         let started = if let Some(started) = self.already_started(&start, known_setup.is_some())? {
             started
         } else {

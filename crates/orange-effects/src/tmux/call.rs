@@ -56,7 +56,10 @@ impl Tmux {
         // Without `-u`, non-ASCII characters would come back as `_`.
         let tmux = tmux.arguments(["-u", "-S"]).arguments([self.socket()]);
         match self.socket {
-            Socket::Private(_) => tmux.arguments(["-f".as_ref(), self.config.as_os_str()]),
+            // A server that is started here must not keep the caller's directory in use.
+            Socket::Private(_) => tmux
+                .directory("/")
+                .arguments(["-f".as_ref(), self.config.as_os_str()]),
             Socket::Own(_) => tmux,
         }
     }

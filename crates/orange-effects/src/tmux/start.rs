@@ -38,6 +38,8 @@ pub struct StartRequest<'a> {
     pub orange: &'a Path,
     /// The file that the pane reads.
     pub run_file: &'a Path,
+    /// Whether no agent of the task was started before, so that the server has nothing of it.
+    pub is_first: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +53,11 @@ impl Tmux {
     /// Makes sure that the run has a pane. An existing one, dead or alive, is not created again.
     pub fn start(&self, start: &StartRequest<'_>) -> Result<StartResult, TmuxError> {
         self.prepare_socket()?;
+        if start.is_first
+            && let Some(started) = self.start_first(start)?
+        {
+            return Ok(started);
+        }
         let before = match self.list() {
             Ok(listing) => Some(listing),
             Err(TmuxError::NoServer(_)) => None,
@@ -83,6 +90,28 @@ impl Tmux {
             pane,
             already_existed: false,
         })
+    }
+
+    /// Creates the first pane of a task without looking at the server before, with one call. `None`
+    /// if the server has refused, for whatever reason.
+    fn start_first(&self, start: &StartRequest<'_>) -> Result<Option<StartResult>, TmuxError> {
+        let Ok(after) = self.create_pane(start, None) else {
+            return Ok(None);
+        };
+        let listed = require_created(start, &after)?;
+        if let Err(error) = require_version(after.version.clone()) {
+            let expected = ExpectedPane {
+                server: &after.server,
+                pane: listed.pane,
+                run: start.run,
+            };
+            self.run_guarded(expected, &format!("kill-pane -t {}", listed.pane))?;
+            return Err(error);
+        }
+        Ok(Some(StartResult {
+            pane: self.locate_pane(start, &after, listed)?,
+            already_existed: false,
+        }))
     }
 
     /// The run in its pane, if the listing contains it: dead or alive, it was started.

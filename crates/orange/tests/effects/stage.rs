@@ -195,6 +195,7 @@ impl Stage {
             window: run.window,
             orange: Path::new(env!("CARGO_BIN_EXE_orange")),
             run_file,
+            is_first: false,
         })
     }
 
