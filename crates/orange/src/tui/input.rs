@@ -7,14 +7,26 @@ use std::thread;
 use std::time::Duration;
 
 use ratatui::crossterm::event::{self, Event};
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use ratatui::crossterm::terminal;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 
 use super::model::message::Message;
 use super::screen::is_raw_mode_lost;
 
-/// Poll timeout, which is also the longest time that another program waits for the terminal.
-const POLL_TIMEOUT: Duration = Duration::from_millis(50);
+/// How long to wait for input, which is also the longest time that another program waits for the
+/// terminal.
+const WAIT: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 50_000_000,
+};
+
+/// How long crossterm may look for an event in the input that has arrived. It rounds a timeout down
+/// to whole milliseconds and spins through the rest, so it must never be the one that waits; with a
+/// timeout of zero, it does not look at all.
+const LOOK: Duration = Duration::from_micros(200);
 
 /// How long to wait for the listener to pause.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -41,7 +53,7 @@ impl Input {
         let (listener, to) = (input.clone(), sender.clone());
         let thread = thread::Builder::new().name(String::from("input"));
         thread.spawn(move || listener.listen(&to))?;
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT])?;
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH])?;
         let to = sender.clone();
         let thread = thread::Builder::new().name(String::from("signals"));
         thread.spawn(move || {
@@ -49,6 +61,10 @@ impl Input {
                 let message = match signal {
                     SIGTSTP => Message::Suspend,
                     SIGCONT => Message::Continued,
+                    SIGWINCH => match terminal::size() {
+                        Ok((width, height)) => Message::Resized(width, height),
+                        Err(_) => continue,
+                    },
                     _ => Message::End,
                 };
                 if to.send(message).is_err() {
@@ -81,30 +97,22 @@ impl Input {
         let mut was_lost = false;
         loop {
             self.wait_while_paused();
-            let input_event = match event::poll(POLL_TIMEOUT) {
-                Ok(false) => {
+            let is_going_on = match wait_for_input() {
+                Ok(Arrived::Nothing) => {
                     let is_lost = is_raw_mode_lost();
-                    // Report the lost raw mode only at the second poll: by then, the process that
+                    // Report the lost raw mode only at the second look: by then, the process that
                     // ended it has also written its last bytes.
-                    if is_lost && was_lost && sender.send(Message::Continued).is_err() {
-                        return;
-                    }
+                    let is_reported = is_lost && was_lost;
                     was_lost = is_lost && !was_lost;
-                    continue;
+                    !is_reported || sender.send(Message::Continued).is_ok()
                 }
-                Ok(true) => event::read(),
-                Err(error) => Err(error),
+                Ok(Arrived::Input) => forward_events(sender),
+                Ok(Arrived::HangUp) | Err(_) => {
+                    let _over = sender.send(Message::End);
+                    false
+                }
             };
-            let message = match input_event {
-                Ok(Event::Key(key)) => Message::Key(key),
-                Ok(Event::Mouse(mouse)) => Message::Mouse(mouse),
-                Ok(Event::Paste(text)) => Message::Paste(text),
-                Ok(Event::Resize(width, height)) => Message::Resized(width, height),
-                Ok(Event::FocusGained | Event::FocusLost) => continue,
-                Err(_) => Message::End,
-            };
-            let is_over = matches!(message, Message::End);
-            if sender.send(message).is_err() || is_over {
+            if !is_going_on {
                 return;
             }
         }
@@ -119,5 +127,49 @@ impl Input {
             state = waited.unwrap_or_else(PoisonError::into_inner);
         }
         state.is_paused = false;
+    }
+}
+
+/// What a wait for input ended with.
+enum Arrived {
+    Nothing,
+    Input,
+    HangUp,
+}
+
+/// Waits until the terminal has input, at most for [`WAIT`].
+fn wait_for_input() -> io::Result<Arrived> {
+    let stdin = io::stdin();
+    let mut descriptors = [PollFd::new(&stdin, PollFlags::IN)];
+    match poll(&mut descriptors, Some(&WAIT)) {
+        // A signal, which the thread of the signals handles.
+        Ok(0) | Err(Errno::INTR) => Ok(Arrived::Nothing),
+        // A terminal that has hung up has input forever: the end of the file.
+        Ok(_) if descriptors[0].revents() == PollFlags::IN => Ok(Arrived::Input),
+        Ok(_) => Ok(Arrived::HangUp),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Sends the events of the input that has arrived; returns whether the dashboard goes on.
+fn forward_events(sender: &Sender<Message>) -> bool {
+    loop {
+        let input_event = match event::poll(LOOK) {
+            Ok(false) => return true,
+            Ok(true) => event::read(),
+            Err(error) => Err(error),
+        };
+        let message = match input_event {
+            Ok(Event::Key(key)) => Message::Key(key),
+            Ok(Event::Mouse(mouse)) => Message::Mouse(mouse),
+            Ok(Event::Paste(text)) => Message::Paste(text),
+            // The thread of the signals has reported the new size.
+            Ok(Event::Resize(..) | Event::FocusGained | Event::FocusLost) => continue,
+            Err(_) => Message::End,
+        };
+        let is_over = matches!(message, Message::End);
+        if sender.send(message).is_err() || is_over {
+            return false;
+        }
     }
 }
