@@ -49,7 +49,7 @@ use orange_driver::Driver;
 use orange_engine::names::{ProjectName, TaskId};
 use orange_engine::role::Role;
 
-use crate::output::{Glyphs, Output};
+use crate::output::{Glyphs, Output, expect_zone_variable};
 
 /// The function that shows the dashboard. `main.rs` passes it in, so that `cli` and `tui` do not
 /// depend on each other. The arguments are the driver, the project of the current directory,
@@ -62,6 +62,7 @@ pub fn main(dashboard: Dashboard) -> ExitCode {
     let size = terminal_size::terminal_size();
     let environment = Environment::read();
     let glyphs = Glyphs::of(environment.locale().as_deref());
+    expect_zone_variable(environment.variable("TZ").is_some());
     let mut output = Output::new(size.map(|(width, _)| width.0.into()), glyphs);
     let typed: Vec<OsString> = std::env::args_os().collect();
     if completions::try_complete(&typed, &environment) {

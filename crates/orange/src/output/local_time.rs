@@ -1,6 +1,8 @@
 //! Times for the user: in the local time zone, without milliseconds.
 
 use std::borrow::Cow;
+use std::fs;
+use std::sync::OnceLock;
 
 use jiff::tz::TimeZone;
 use orange_engine::time::Timestamp;
@@ -8,9 +10,31 @@ use orange_engine::time::Timestamp;
 /// The length of `2026-01-31T09:30:00.000Z`, as the engine writes an instant.
 const LENGTH: usize = 24;
 
+/// The system's zone, where a system keeps it.
+const SYSTEM_ZONE: &str = "/etc/localtime";
+
+/// Whether the zone is the system's, because `TZ` is not set.
+static IS_SYSTEM_ZONE: OnceLock<bool> = OnceLock::new();
+
+static ZONE: OnceLock<TimeZone> = OnceLock::new();
+
+/// Says whether the variable `TZ` is set. To be called before the first time is shown.
+pub fn expect_zone_variable(is_set: bool) {
+    let _set_before = IS_SYSTEM_ZONE.set(!is_set);
+}
+
 /// An instant in the zone of `TZ` or of the system, such as `2026-01-31 10:30:00`.
 pub fn local_time(at: Timestamp) -> String {
-    in_zone(at, TimeZone::system())
+    in_zone(at, ZONE.get_or_init(zone).clone())
+}
+
+/// The zone of `TZ` or of the system. The system's is read from its own file: a lookup by its name
+/// would first list the hundreds of files of all zones.
+fn zone() -> TimeZone {
+    let is_system_zone = IS_SYSTEM_ZONE.get().copied().unwrap_or_default();
+    let file = is_system_zone.then(|| fs::read(SYSTEM_ZONE).ok()).flatten();
+    let zone = file.and_then(|bytes| TimeZone::tzif("system", &bytes).ok());
+    zone.unwrap_or_else(TimeZone::system)
 }
 
 /// The text, with every instant that the engine wrote replaced by local time.

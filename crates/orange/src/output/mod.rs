@@ -25,7 +25,7 @@ pub use fold::display_width;
 pub use glyphs::Glyphs;
 use grid::RenderOptions;
 pub use grid::{Column, Grid, truncate};
-pub use local_time::{local_time, with_local_times};
+pub use local_time::{expect_zone_variable, local_time, with_local_times};
 pub use progress::ProgressLine;
 pub use style::Style;
 pub use table::{Alignment, Cell, Table};
