@@ -29,6 +29,12 @@ impl Context {
         self.start_in_background(&["perform", task.as_str()])
     }
 
+    /// Starts a performer that begins when this process has exited.
+    pub(crate) fn start_successor(&self, task: &TaskId) -> Result<ProcessIdentity, DriverError> {
+        let own = std::process::id().to_string();
+        self.start_in_background(&["perform", task.as_str(), "--after", &own])
+    }
+
     /// Starts `orange` to work for tasks. Marks the process, so that the code of tasks that it runs
     /// does not count as the user.
     pub(crate) fn start_in_background(
@@ -93,8 +99,7 @@ impl Context {
         let due = store.due_effects(clock::now())?;
         let tasks: BTreeSet<TaskId> = due.into_iter().map(|it| it.task).collect();
         for task in tasks {
-            let words = ["perform", task.as_str(), "--after", &own.to_string()];
-            self.start_in_background(&words)?;
+            self.start_successor(&task)?;
         }
         Ok(())
     }
@@ -126,6 +131,8 @@ pub(crate) struct StartedProcess {
     /// From this time, another process is due if this one is gone.
     restart_if_gone_at: Option<Deadline>,
     pause: Duration,
+    /// When the caller stops waiting, if it has begun to wait already.
+    wait_until: Option<Deadline>,
 }
 
 impl StartedProcess {
@@ -135,6 +142,7 @@ impl StartedProcess {
             restart_at: None,
             restart_if_gone_at: None,
             pause: MIN_PAUSE,
+            wait_until: None,
         }
     }
 
@@ -152,6 +160,17 @@ impl StartedProcess {
         self.restart_if_gone_at = Some(Deadline::after(self.pause));
         self.restart_at = Some(Deadline::after(RESTART_AFTER));
         self.pause = RESTART_AFTER.min(self.pause * 2);
+    }
+
+    /// Begins the caller's wait.
+    pub(crate) fn wait_until(&mut self, deadline: Deadline) -> Deadline {
+        self.wait_until = Some(deadline);
+        deadline
+    }
+
+    /// When the caller stops waiting, if it waits this long.
+    pub(crate) fn deadline(&self, bound: Duration) -> Deadline {
+        self.wait_until.unwrap_or_else(|| Deadline::after(bound))
     }
 
     pub(crate) fn is_empty(&self) -> bool {

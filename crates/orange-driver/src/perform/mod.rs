@@ -20,6 +20,7 @@ mod merge_on_forge;
 mod notify;
 mod own_directory;
 mod pull_request;
+mod quick;
 mod remote;
 mod route;
 mod router;
@@ -142,7 +143,7 @@ impl Performer {
                 lock.undo(&directory);
                 return Ok((PerformResult::All, Ok(())));
             }
-            let result = self.drain(&mut store, task);
+            let result = self.drain(&mut store, task, |_| true);
             drop(lock);
             let copies = result?;
             match next(&store, task, clock::now())? {
@@ -172,18 +173,19 @@ impl Performer {
         }
     }
 
-    /// Performs what is due; returns whether the task's files could be written after the last
-    /// effect.
+    /// Performs what is due, up to the first effect that is not wanted; returns whether the task's
+    /// files could be written after the last effect.
     fn drain(
         &self,
         store: &mut Store,
         task: &TaskId,
+        is_wanted: impl Fn(&Pending) -> bool,
     ) -> Result<Result<(), DriverError>, DriverError> {
         let mut copies = Ok(());
         self.take_over(store, task)?;
         let mut upcoming = next(store, task, clock::now())?;
         while let Next::Now(pending) = upcoming {
-            if self.is_for_another(&pending) {
+            if self.is_for_another(&pending) || !is_wanted(&pending) {
                 break;
             }
             self.perform_one(store, &pending)?;
@@ -222,6 +224,7 @@ impl Performer {
             StartAnswer::Go => {
                 reach("before an effect");
                 let effect = pending.planned.effect.label();
+                self.context.progress.report(format!("{task}: {effect}"));
                 self.context.log(
                     LogLevel::Debug,
                     task,

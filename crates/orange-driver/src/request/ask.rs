@@ -195,7 +195,9 @@ impl Requests {
                 // Observing may have planned effects, which are performed even if the request was
                 // refused.
                 match request.waiting {
-                    WaitPolicy::Detached(_) => self.context.leave_to_performer(store, id)?,
+                    WaitPolicy::Detached(_) | WaitPolicy::Quick(_) => {
+                        self.context.leave_to_performer(store, id)?;
+                    }
                     WaitPolicy::Here => self.performer.perform(id).map(drop)?,
                     WaitPolicy::Skip => {}
                 }

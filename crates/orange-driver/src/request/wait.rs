@@ -1,5 +1,6 @@
 //! Gets planned effects performed, and waits for them, within limits.
 
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use orange_config::LogLevel;
@@ -16,15 +17,31 @@ use crate::due::{is_awaited, is_waiting};
 use crate::request::Requests;
 use crate::steps::pinned_workflow;
 
+/// How often a caller that performs itself checks whether to stop.
+const STOP_INTERVAL: Duration = Duration::from_millis(50);
+
 /// Which process performs effects, and how long the caller waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitPolicy {
     /// A separate process performs; the caller waits this long.
     Detached(Duration),
+    /// This process performs what is quick, such as the start of an agent, and a separate process
+    /// the rest; the caller waits this long. If an agent calls, a separate process performs all.
+    Quick(Duration),
     /// This process performs. Unsuitable for a process that a kill of the task could end.
     Here,
     /// Nothing is performed for now, and the caller does not wait.
     Skip,
+}
+
+impl WaitPolicy {
+    /// How long the caller waits for another process.
+    fn bound(self) -> Option<Duration> {
+        match self {
+            WaitPolicy::Detached(bound) | WaitPolicy::Quick(bound) => Some(bound),
+            WaitPolicy::Here | WaitPolicy::Skip => None,
+        }
+    }
 }
 
 impl Requests {
@@ -48,14 +65,16 @@ impl Requests {
         let mut copies = Ok(());
         match waiting {
             WaitPolicy::Here => copies = self.performer.perform_with_copies(id)?.1,
-            WaitPolicy::Detached(bound) if is_settled(store, id, last)? => {
+            WaitPolicy::Detached(bound) | WaitPolicy::Quick(bound)
+                if is_settled(store, id, last)? =>
+            {
                 if performer.is_empty() {
                     self.context.leave_to_performer(store, id)?;
                 }
-                self.wait_for_end(store, id, Deadline::after(bound))?;
+                self.wait_for_end(store, id, performer.deadline(bound))?;
             }
-            WaitPolicy::Detached(bound) => {
-                let deadline = Deadline::after(bound);
+            WaitPolicy::Detached(bound) | WaitPolicy::Quick(bound) => {
+                let deadline = performer.deadline(bound);
                 self.wait(store, id, last, deadline, performer)?;
                 self.wait_for_end(store, id, deadline)?;
                 // A performer records first and then writes TASK.md. Sync here, so that the caller
@@ -177,8 +196,8 @@ impl Requests {
         }
     }
 
-    /// Starts a performer for what was just planned, so that the performer works while this process
-    /// continues.
+    /// Performs what is quick, if the caller wants that, and starts a performer for the rest, so that
+    /// the performer works while this process continues.
     pub(crate) fn call_performer(
         &self,
         store: &Store,
@@ -186,14 +205,51 @@ impl Requests {
         waiting: WaitPolicy,
     ) -> Result<StartedProcess, DriverError> {
         let mut performer = StartedProcess::none();
-        let is_detached = matches!(waiting, WaitPolicy::Detached(_));
-        if is_detached && store.pending(id)?.iter().any(is_waiting) {
-            if self.context.is_supervised() {
-                return Ok(StartedProcess::started_elsewhere());
-            }
+        if waiting.bound().is_none() || !store.pending(id)?.iter().any(is_waiting) {
+            return Ok(performer);
+        }
+        if self.context.is_supervised() {
+            return Ok(StartedProcess::started_elsewhere());
+        }
+        let WaitPolicy::Quick(bound) = waiting else {
             performer.note(self.context.start_performer(id)?);
+            return Ok(performer);
+        };
+        let deadline = performer.wait_until(Deadline::after(bound));
+        if self.context.is_called_by_agent() || self.perform_quick(store, id, deadline)? {
+            if store.pending(id)?.iter().any(is_waiting) {
+                performer.note(self.context.start_performer(id)?);
+            }
+        } else {
+            // The thread may hold the lock until this process exits.
+            performer.note(self.context.start_successor(id)?);
         }
         Ok(performer)
+    }
+
+    /// Performs what is quick in this process; returns false if the caller stops waiting before the
+    /// end, while a thread still performs.
+    fn perform_quick(
+        &self,
+        store: &Store,
+        id: &TaskId,
+        deadline: Deadline,
+    ) -> Result<bool, DriverError> {
+        // Saved for processes that agents trigger later.
+        self.context.user_variables()?;
+        let Some(performance) = self.performer.start_quick(store, id, deadline)? else {
+            return Ok(true);
+        };
+        loop {
+            match performance.recv_timeout(STOP_INTERVAL.min(deadline.remaining())) {
+                Ok(result) => return result.map(|()| true),
+                Err(RecvTimeoutError::Disconnected) => return Ok(true),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if self.context.progress.is_over() || deadline.has_passed() {
+                return Ok(false);
+            }
+        }
     }
 }
 

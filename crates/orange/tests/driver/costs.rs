@@ -228,7 +228,7 @@ fn creating_and_updating_a_task_cost_no_more_than_before() {
     require_none([
         excess("create with a branch", created, cost(1, 0, 7, 54)),
         excess("create", created_by_name, cost(1, 0, 7, 54)),
-        excess("update", updated, cost(1, 0, 8, 85)),
+        excess("update", updated, cost(1, 0, 7, 85)),
     ]);
 }
 
@@ -253,8 +253,8 @@ fn starting_a_task_costs_no_more_than_before() {
         start(branch)
     }));
     require_none([
-        excess("start in a new worktree", new, cost(3, 9, 40, 230)),
-        excess("start in a reused worktree", reused, cost(3, 5, 32, 225)),
+        excess("start in a new worktree", new, cost(1, 5, 31, 223)),
+        excess("start in a reused worktree", reused, cost(1, 4, 29, 219)),
     ]);
 }
 

@@ -31,6 +31,7 @@ mod library;
 mod lifecycles;
 mod long_queue;
 mod progress;
+mod quick_starts;
 mod races;
 mod reentrant_calls;
 mod roles;

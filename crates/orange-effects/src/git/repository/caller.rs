@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use orange_config::{Environment, Home};
+use orange_config::{Environment, Home, ORANGE_BACKGROUND};
 
 use super::call::Call;
 use super::settings::Setting;
@@ -87,10 +87,16 @@ impl GitProgram {
         let temporary = environment.variable("TMPDIR").map(PathBuf::from);
         let temporary = temporary.unwrap_or_else(|| PathBuf::from("/tmp"));
         let user = rustix::process::geteuid().as_raw();
+        let mut variables = environment.passed_variables([]);
+        // git may run a filter of the user, which may run code of the project: nothing below git is
+        // the user, even if the user's own command runs git.
+        if let Some(home) = &home {
+            variables.insert(ORANGE_BACKGROUND.into(), home.path().into());
+        }
         let folders = home.map(|home| home.git()).into_iter();
         Self {
             program,
-            environment: environment.passed_variables([]),
+            environment: variables,
             passed_settings: Vec::new(),
             timeouts: Timeouts {
                 read: Duration::from_secs(30),

@@ -68,7 +68,11 @@ pub struct WaitArgs {
 
 impl WaitArgs {
     pub fn wait_policy(&self, driver: &Driver) -> WaitPolicy {
-        WaitPolicy::Detached(self.timeout(driver))
+        match self.timeout(driver) {
+            // A caller that does not wait does not want to wait for a checkout either.
+            Duration::ZERO => WaitPolicy::Detached(Duration::ZERO),
+            timeout => WaitPolicy::Quick(timeout),
+        }
     }
 
     /// A driver that also waits this long for the commands of gates.
