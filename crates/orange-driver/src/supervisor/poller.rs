@@ -18,7 +18,7 @@ use orange_engine::forge::pull_request::PullRequest;
 use orange_engine::language::gates::PullRequestState;
 use orange_engine::names::{CommitId, TaskId};
 use orange_engine::time::Timestamp;
-use orange_store::{Store, StoreError};
+use orange_store::StoreError;
 
 use super::open_tasks::OpenTasks;
 use crate::forge::search::OpenRequests;
@@ -85,7 +85,7 @@ impl ForgePoller {
         if now >= self.next {
             return true;
         }
-        let store = Store::open_read_only(&self.driver.context.home);
+        let store = self.driver.context.read_store();
         let sequence = store.ok().and_then(|it| it.sequence().ok());
         sequence != self.sequence
     }
@@ -108,7 +108,7 @@ impl ForgePoller {
 
     /// The tasks that are to be looked at now, by repository; a project without a forge has none.
     fn groups(&mut self, now: Timestamp) -> Result<Vec<Group>, DriverError> {
-        let store = match Store::open_read_only(&self.driver.context.home) {
+        let store = match self.driver.context.read_store() {
             Err(StoreError::Missing { .. }) => return Ok(Vec::new()),
             store => store?,
         };

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use orange_config::clock;
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
-use orange_store::{Store, StoreError};
+use orange_store::StoreError;
 
 use crate::{Driver, DriverError};
 
@@ -50,7 +50,7 @@ impl Poster {
 
     /// Notes the tasks that changed since the last round.
     fn find_changed(&mut self) -> Result<(), DriverError> {
-        let store = match Store::open_read_only(&self.driver.context.home) {
+        let store = match self.driver.context.read_store() {
             Err(StoreError::Missing { .. }) => return Ok(()),
             store => store?,
         };

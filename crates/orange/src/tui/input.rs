@@ -20,7 +20,7 @@ use super::screen::is_raw_mode_lost;
 /// terminal.
 const WAIT: Timespec = Timespec {
     tv_sec: 0,
-    tv_nsec: 50_000_000,
+    tv_nsec: 100_000_000,
 };
 
 /// How long crossterm may look for an event in the input that has arrived. It rounds a timeout down

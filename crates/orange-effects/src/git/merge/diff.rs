@@ -121,6 +121,9 @@ impl Git {
 
     /// The number of commits in a range.
     pub(crate) fn count(&self, base: &CommitId, head: &CommitId) -> Result<u64, GitError> {
+        if base == head {
+            return Ok(0);
+        }
         let range = format!("{base}..{head}");
         let call = self.call(["rev-list", "--count", &range]);
         let output = call.text()?;
@@ -170,6 +173,9 @@ impl Git {
         one: &CommitId,
         other: &CommitId,
     ) -> Result<Option<CommitId>, GitError> {
+        if one == other {
+            return Ok(Some(one.clone()));
+        }
         let call = self.call(["merge-base", one.as_str(), other.as_str()]);
         let found = call.answer()?;
         let found = found.map(|found| String::from_utf8_lossy(&found).trim().to_owned());
