@@ -428,7 +428,8 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "supervisor.sweep",
         kind: Kind::Duration,
-        meaning: "How often `orange serve` checks everything, even without a sign of change.",
+        meaning: "How often `orange serve` checks everything, even without a sign of change; the \
+                  files of more than 200 open tasks in turn, 200 at a time.",
         default: || Some(Value::Duration(Duration::from_secs(30))),
         ..PLAIN
     },

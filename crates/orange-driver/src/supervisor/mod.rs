@@ -200,6 +200,8 @@ pub struct Supervisor {
     sender: Sender<Wake>,
     tick: Deadline,
     sweep: Deadline,
+    /// The last task that a sweep has read.
+    swept: Option<TaskId>,
     _lock: SupervisorLock,
 }
 
@@ -265,6 +267,7 @@ impl Supervisor {
             starts: Pace::new(settings.start_rate),
             tick: Deadline::after(Duration::ZERO),
             sweep: Deadline::after(settings.sweep),
+            swept: None,
             watcher,
             driver,
             settings,

@@ -16,6 +16,9 @@ use crate::{DriverError, PerformResult, StartConfirmation, TaskCheck, WatchedTas
 /// How soon to try again when another performer is at work, or when a performer has failed.
 const RETRY_DELAY: Duration = Duration::from_secs(2);
 
+/// How many tasks a sweep reads: reading all of a thousand would take a few percent of a core.
+const MAX_SWEPT: usize = 200;
+
 impl Supervisor {
     /// Reads the changed tasks. A change may let a queued task start, so scheduling is requested.
     pub(super) fn reload(&mut self) {
@@ -227,7 +230,7 @@ impl Supervisor {
         }
     }
 
-    /// Checks everything, to find missed events.
+    /// Checks everything, to find missed events; of many tasks, a part in turn.
     pub(super) fn sweep_all(&mut self) {
         self.reload();
         // A task that waits until a certain time becomes startable without a commit.
@@ -245,6 +248,12 @@ impl Supervisor {
             }
         }
         for task in self.tasks.all() {
+            if let Some(due) = task.due {
+                self.timers.set(&task.task, due);
+            }
+        }
+        let last = self.swept.take();
+        for task in self.tasks.next_in_turn(last.as_ref(), MAX_SWEPT) {
             let worktree = task.worktree.as_deref();
             self.files.follow(&task.task, worktree, worktree);
             for run in &task.runs {
@@ -254,9 +263,7 @@ impl Supervisor {
             if task.worktree.is_some() || task.timeout_at.is_some() {
                 self.readers.add(task.task.clone());
             }
-            if let Some(due) = task.due {
-                self.timers.set(&task.task, due);
-            }
+            self.swept = Some(task.task.clone());
         }
     }
 }

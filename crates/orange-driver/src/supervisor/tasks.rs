@@ -1,6 +1,7 @@
 //! What is known about every open task, read from the store.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use orange_effects::process::ProcessIdentity;
 use orange_effects::tmux::{PaneEntry, PaneId, PaneSnapshot, ServerIdentity};
@@ -77,6 +78,20 @@ impl Tasks {
         self.known.get(task).is_some_and(|it| it.is_end)
     }
 
+    /// The tasks that come after this one, at most so many; after the last comes the first.
+    pub(super) fn next_in_turn(
+        &self,
+        last: Option<&TaskId>,
+        most: usize,
+    ) -> impl Iterator<Item = &WatchedTask> {
+        let start = last.map_or(Bound::Unbounded, Bound::Excluded);
+        let later = self.known.range::<TaskId, _>((start, Bound::Unbounded));
+        let end = last.map_or(Bound::Unbounded, Bound::Included);
+        let earlier = self.known.range::<TaskId, _>((Bound::Unbounded, end));
+        let in_turn = later.chain(earlier).map(|(_, watched)| watched);
+        in_turn.take(most.min(self.known.len()))
+    }
+
     /// Every task with agents to check.
     pub(super) fn with_runs(&self) -> impl Iterator<Item = &TaskId> {
         let tasks = self.known.values();
@@ -139,4 +154,54 @@ fn is_running(
             && entry.run.as_ref() == Some(&run.run)
             && process.is_some_and(|process| process.pid == entry.pid)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open_task(task: &str) -> WatchedTask {
+        WatchedTask {
+            task: TaskId::new(task),
+            is_over: false,
+            runs: Vec::new(),
+            worktree: None,
+            due: None,
+            next_start: None,
+            is_end: false,
+            is_held: false,
+            timeout_at: None,
+        }
+    }
+
+    #[test]
+    fn every_task_has_its_turn() {
+        let mut tasks = Tasks::default();
+        for task in ["t1", "t2", "t3", "t4", "t5"] {
+            tasks.update(open_task(task));
+        }
+        let mut last: Option<TaskId> = None;
+        let mut turn = || {
+            let turn: Vec<TaskId> = tasks
+                .next_in_turn(last.as_ref(), 2)
+                .map(|it| it.task.clone())
+                .collect();
+            last = turn.last().cloned();
+            turn.iter()
+                .map(|it| it.as_str().to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(turn(), ["t1", "t2"]);
+        assert_eq!(turn(), ["t3", "t4"]);
+        assert_eq!(turn(), ["t5", "t1"]);
+        assert_eq!(turn(), ["t2", "t3"]);
+        let all = |last| tasks.next_in_turn(last, 9).count();
+        assert_eq!(all(None), 5);
+        assert_eq!(all(Some(&TaskId::new("t3"))), 5);
+        let gone = tasks.next_in_turn(Some(&TaskId::new("t9")), 2);
+        assert_eq!(
+            gone.map(|it| it.task.as_str()).collect::<Vec<_>>(),
+            ["t1", "t2"]
+        );
+    }
 }
