@@ -38,7 +38,8 @@ impl Admin {
                 });
             }
         }
-        self.agents.restore_spend(&mut store)?;
+        let uncounted = self.agents.restore_spend(&mut store)?;
+        rebuilt.skipped.extend(uncounted);
         Ok(rebuilt)
     }
 

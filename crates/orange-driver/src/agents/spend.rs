@@ -3,12 +3,13 @@
 //! A run that has ended is counted before its end is recorded, so that no start overtakes its cost.
 
 use orange_config::clock;
+use orange_engine::Task;
 use orange_engine::budget::{RunCost, cost_of_run};
 use orange_engine::names::ProjectName;
 use orange_engine::role::Role;
 use orange_engine::time::Timestamp;
 use orange_engine::usage::{RunUsage, TokenCount};
-use orange_store::{RunRecord, RunSpend, Store, TaskFilter};
+use orange_store::{RunRecord, RunSpend, SkippedTask, Store, TaskFilter};
 
 use crate::DriverError;
 use crate::agents::Agents;
@@ -36,20 +37,32 @@ impl Agents {
         Ok(())
     }
 
-    /// Counts the runs of all tasks again, after the database was rebuilt.
-    pub(crate) fn restore_spend(&self, store: &mut Store) -> Result<(), DriverError> {
+    /// Counts the runs of all tasks again, after the database was rebuilt; returns the files that
+    /// cannot be read.
+    pub(crate) fn restore_spend(&self, store: &mut Store) -> Result<Vec<SkippedTask>, DriverError> {
+        let mut skipped = Vec::new();
         for summary in store.list(&TaskFilter::default())?.tasks {
-            let task = summary.task;
-            self.restore_router_spend(store, &task)?;
-            for run in store.runs(&task.id)? {
-                let counted = self.counted_usage(&task.project, &task.id, &run.id)?;
-                if let Some((usage, since)) = counted {
-                    let at = run.ended_at.unwrap_or(since);
-                    record_spend(store, &run, &usage, at)?;
-                }
+            match self.restore_spend_of(store, &summary.task) {
+                // One unreadable file must not block the others.
+                Err(DriverError::File { path, reason, .. }) => skipped.push(SkippedTask {
+                    path,
+                    reason: format!("what it records does not count for budgets: {reason}"),
+                }),
+                restored => restored?,
             }
         }
-        Ok(())
+        Ok(skipped)
+    }
+
+    fn restore_spend_of(&self, store: &mut Store, task: &Task) -> Result<(), DriverError> {
+        for run in store.runs(&task.id)? {
+            let counted = self.counted_usage(&task.project, &task.id, &run.id)?;
+            if let Some((usage, since)) = counted {
+                let at = run.ended_at.unwrap_or(since);
+                record_spend(store, &run, &usage, at)?;
+            }
+        }
+        self.restore_router_spend(store, task)
     }
 
     /// Counts for budgets what a run used that has ended.

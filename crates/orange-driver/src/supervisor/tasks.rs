@@ -198,7 +198,8 @@ mod tests {
         let all = |last| tasks.next_in_turn(last, 9).count();
         assert_eq!(all(None), 5);
         assert_eq!(all(Some(&TaskId::new("t3"))), 5);
-        let gone = tasks.next_in_turn(Some(&TaskId::new("t9")), 2);
+        let last = TaskId::new("t9");
+        let gone = tasks.next_in_turn(Some(&last), 2);
         assert_eq!(
             gone.map(|it| it.task.as_str()).collect::<Vec<_>>(),
             ["t1", "t2"]

@@ -143,6 +143,42 @@ fn status(repo: &RepoFixture) -> String {
     )
 }
 
+/// Acquires again what a killed process began to create, and removes it.
+fn acquire_new(repo: &RepoFixture) {
+    let git = repo.open();
+    let acquired = repo.acquire(&git, "t1", NEW);
+    assert_eq!(acquired.changes.len(), 0);
+    assert_eq!(acquired.head.branch().unwrap().as_str(), NEW);
+    assert_eq!(files(&repo.slot()), commit_files(repo, "main"));
+    assert_eq!(status(repo), "");
+    let marker = acquired.worktree.marker().unwrap().unwrap();
+    assert_eq!(marker.phase.task(), Some(&TaskId::new("t1")));
+    let listed = repo.git(&repo.app(), &["worktree", "list", "--porcelain"]);
+    assert_eq!(listed.matches("worktree ").count(), 2, "{listed}");
+    let commits = repo.git(&repo.app(), &["rev-parse", "main", NEW]);
+    let (main, new) = commits.trim().split_once('\n').unwrap();
+    assert_eq!(main, new);
+    repo.release(&git, "t1");
+    repo.git(&repo.app(), &["branch", "-q", "-D", NEW]);
+}
+
+/// Releases what a killed process began to create.
+fn release_new(repo: &RepoFixture) {
+    let released = repo.release(&repo.open(), "t1");
+    assert!(
+        matches!(
+            &released,
+            ReleaseResult::Absent | ReleaseResult::Free { .. }
+        ),
+        "{released:?}"
+    );
+    let listed = repo.git(&repo.app(), &["worktree", "list", "--porcelain"]);
+    assert!(!listed.contains("branch refs/heads/new"), "{listed}");
+    // The branch exists if the process was killed late enough.
+    let delete = ["update-ref", "-d", "refs/heads/new"];
+    let _absent = repo.try_git(&repo.app(), &delete);
+}
+
 /// Checks everything that must hold after one further attempt, whenever the first was killed.
 fn repeat(repo: &RepoFixture, what: &str, before: &Files, status_before: &str, branches: &str) {
     let git = repo.open();
@@ -156,37 +192,8 @@ fn repeat(repo: &RepoFixture, what: &str, before: &Files, status_before: &str, b
             let listed = repo.git(&repo.app(), &["worktree", "list", "--porcelain"]);
             assert_eq!(listed.matches("worktree ").count(), 2, "{listed}");
         }
-        "acquire_new_released" => {
-            let released = repo.release(&git, "t1");
-            assert!(
-                matches!(
-                    &released,
-                    ReleaseResult::Absent | ReleaseResult::Free { .. }
-                ),
-                "{released:?}"
-            );
-            let listed = repo.git(&repo.app(), &["worktree", "list", "--porcelain"]);
-            assert!(!listed.contains("branch refs/heads/new"), "{listed}");
-            // The branch exists if the process was killed late enough.
-            let delete = ["update-ref", "-d", "refs/heads/new"];
-            let _absent = repo.try_git(&repo.app(), &delete);
-        }
-        "acquire_new" => {
-            let acquired = repo.acquire(&git, "t1", NEW);
-            assert_eq!(acquired.changes.len(), 0);
-            assert_eq!(acquired.head.branch().unwrap().as_str(), NEW);
-            assert_eq!(files(&repo.slot()), commit_files(repo, "main"));
-            assert_eq!(status(repo), "");
-            let marker = acquired.worktree.marker().unwrap().unwrap();
-            assert_eq!(marker.phase.task(), Some(&task));
-            let listed = repo.git(&repo.app(), &["worktree", "list", "--porcelain"]);
-            assert_eq!(listed.matches("worktree ").count(), 2, "{listed}");
-            let commits = repo.git(&repo.app(), &["rev-parse", "main", NEW]);
-            let (main, new) = commits.trim().split_once('\n').unwrap();
-            assert_eq!(main, new);
-            repo.release(&git, "t1");
-            repo.git(&repo.app(), &["branch", "-q", "-D", NEW]);
-        }
+        "acquire_new_released" => release_new(repo),
+        "acquire_new" => acquire_new(repo),
         "release" => {
             let released = repo.release(&git, "t1");
             assert!(

@@ -114,6 +114,19 @@ fn the_router_counts_for_budgets_and_does_not_start_without_one() {
     stage.lose_database();
     stage.run_ok(&["rebuild"]);
     assert_eq!(used(&stage), day);
+    // A file that cannot be read is named, and nothing else is lost with it.
+    let calls = stage.path(&format!("home/tasks/app/{first}/runs/router/calls.json"));
+    let kept = fs::read(&calls).unwrap();
+    fs::write(&calls, "[{").unwrap();
+    stage.lose_database();
+    let rebuilt = stage.orange(&["rebuild", "--json"]).output().unwrap();
+    let rebuilt: Value = serde_json::from_slice(&rebuilt.stdout).unwrap();
+    assert_eq!(rebuilt["skipped"][0]["path"], calls.to_str().unwrap());
+    assert_eq!(chosen(&stage.task(&first)), (RoutedBy::Router, "other"));
+    fs::write(&calls, kept).unwrap();
+    stage.lose_database();
+    stage.run_ok(&["rebuild"]);
+    assert_eq!(used(&stage), day);
     // A budget that is used up keeps the router from starting.
     let settings = "[router]\nharness = \"router\"\n[budget]\nday = \"0.25 USD\"\n";
     fs::write(stage.path("home/config.toml"), settings).unwrap();
