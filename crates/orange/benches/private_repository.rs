@@ -95,7 +95,7 @@ impl Bench {
             };
             let _never_fails = write!(
                 stream,
-                "commit {name}\n{person}from refs/heads/main^0\nM 100644 inline n\ndata 6\n{number:06}\n"
+                "commit {name}\n{person}from refs/heads/main\nM 100644 inline n\ndata 6\n{number:06}\n"
             );
         }
         bench.git(&["fast-import", "--quiet"], &stream);

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 #[cfg(target_os = "linux")]
 use orange_config::clock::Deadline;
-use orange_effects::git::{Phase, ReleaseResult, RestoreResult};
+use orange_effects::git::{Git, Phase, ReleaseResult, RestoreResult};
 use orange_effects::process::processes_in;
 use orange_engine::names::TaskId;
 
@@ -147,6 +147,22 @@ fn status(repo: &RepoFixture) -> String {
     )
 }
 
+fn release_again(repo: &RepoFixture, git: &Git) {
+    let released = repo.release(git, "t1");
+    assert!(
+        matches!(
+            &released,
+            ReleaseResult::Absent | ReleaseResult::Free { .. }
+        ),
+        "{released:?}"
+    );
+    let listed = repo.git(&repo.app(), &["worktree", "list", "--porcelain"]);
+    assert!(!listed.contains("branch refs/heads/new"), "{listed}");
+    // The branch exists if the process was killed late enough.
+    let delete = ["update-ref", "-d", "refs/heads/new"];
+    let _absent = repo.try_git(&repo.app(), &delete);
+}
+
 /// Checks everything that must hold after one further attempt, whenever the first was killed.
 fn repeat(repo: &RepoFixture, what: &str, before: &Files, status_before: &str, branches: &str) {
     let git = repo.open();
@@ -160,21 +176,7 @@ fn repeat(repo: &RepoFixture, what: &str, before: &Files, status_before: &str, b
             let listed = repo.git(&repo.app(), &["worktree", "list", "--porcelain"]);
             assert_eq!(listed.matches("worktree ").count(), 2, "{listed}");
         }
-        "acquire_new_released" => {
-            let released = repo.release(&git, "t1");
-            assert!(
-                matches!(
-                    &released,
-                    ReleaseResult::Absent | ReleaseResult::Free { .. }
-                ),
-                "{released:?}"
-            );
-            let listed = repo.git(&repo.app(), &["worktree", "list", "--porcelain"]);
-            assert!(!listed.contains("branch refs/heads/new"), "{listed}");
-            // The branch exists if the process was killed late enough.
-            let delete = ["update-ref", "-d", "refs/heads/new"];
-            let _absent = repo.try_git(&repo.app(), &delete);
-        }
+        "acquire_new_released" => release_again(repo, &git),
         "acquire_new" => {
             let acquired = repo.acquire(&git, "t1", NEW);
             assert_eq!(acquired.changes.len(), 0);

@@ -69,7 +69,7 @@ impl PrivateRepository {
 
     pub(super) fn write_record(&self, record: &Record) -> Result<(), GitError> {
         let path = self.folder.join(RECORD);
-        Ok(private_file::write(&path, &record.to_bytes(&path)?)?)
+        Ok(private_file::write(&path, &record.record_json(&path)?)?)
     }
 
     pub(super) fn told_refs(&self) -> Result<RefTable, GitError> {
@@ -114,7 +114,7 @@ impl Record {
     /// Writes the record of a new repository, and what git inside knows of the refs.
     pub(super) fn write_new(&self, new: &Path, refs: &RefTable) -> Result<(), GitError> {
         let path = new.join("record.json");
-        private_file::write_unsynced(&path, &self.to_bytes(&path)?)?;
+        private_file::write_unsynced(&path, &self.record_json(&path)?)?;
         let refs = refs.to_packed();
         Ok(private_file::write_unsynced(
             &new.join("refs"),
@@ -122,7 +122,7 @@ impl Record {
         )?)
     }
 
-    fn to_bytes(&self, path: &Path) -> Result<Vec<u8>, GitError> {
+    fn record_json(&self, path: &Path) -> Result<Vec<u8>, GitError> {
         let json = serde_json::to_vec(self);
         json.map_err(|error| GitError::system("write", path)(error.into()))
     }

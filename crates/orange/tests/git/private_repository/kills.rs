@@ -92,11 +92,10 @@ fn repeat(repo: &RepoFixture, what: &str, expected: &str, text: &str) {
     let directory = repo.app().join(".git");
     assert!(!directory.join("orange-import").exists(), "{text}");
     for entry in fs::read_dir(directory.join("objects/pack")).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        assert!(
-            !name.contains("tmp_") && !name.ends_with(".keep"),
-            "{text}: {name}"
-        );
+        let name = entry.unwrap().path();
+        let is_left = name.extension().is_some_and(|it| it == "keep");
+        let is_temporary = name.display().to_string().contains("/tmp_");
+        assert!(!is_left && !is_temporary, "{text}: {}", name.display());
     }
     check_repository(repo, text);
     collect_garbage(repo);

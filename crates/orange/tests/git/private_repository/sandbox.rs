@@ -1,4 +1,4 @@
-//! A worktree in a sandbox, with its private repository at the real path.
+//! Runs programs in a sandbox that has the private repository.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
