@@ -5,6 +5,7 @@
 
 mod capture;
 mod conversation;
+mod feed;
 mod find;
 mod foreground;
 mod tether;
@@ -24,6 +25,7 @@ use std::time::Duration;
 use capture::Pipes;
 
 pub use conversation::{Conversation, Lines};
+pub use feed::FedOutput;
 use find::find;
 use orange_config::clock::Deadline;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, setsid};

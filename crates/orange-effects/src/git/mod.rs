@@ -9,6 +9,7 @@
 mod error;
 mod merge;
 mod pool;
+mod private;
 mod repository;
 mod rescue;
 mod worktree;
@@ -28,6 +29,10 @@ pub use pool::marker::{Marker, Phase};
 pub use pool::release::{Obstacle, ReleaseRequest, ReleaseResult};
 pub use pool::remove::{RemoveRequest, RemoveResult};
 pub use pool::{Slot, SlotRefusal};
+pub use private::{
+    Import, ImportRefusal, ImportRequest, Inside, InsidePaths, Mount, PrivateRepository,
+    PrivateRequest, PrivateResult, Refresh, Uncovered,
+};
 pub use repository::Git;
 pub use repository::base::{Base, Freshness};
 pub use repository::name::{branch_words, default_task_branch, require_branch};

@@ -53,6 +53,10 @@ fn perform(repo: &RepoFixture, what: &str, program: PathBuf) {
             let worktree = git.worktree(&repo.slot()).unwrap();
             drop(worktree.restore(&rescued).unwrap());
         }
+        #[cfg(target_os = "linux")]
+        "create_private" | "import_private" => {
+            crate::private_repository::kills::perform(repo, &git, what);
+        }
         what => crate::merge_kill_points::perform(repo, &git, what),
     }
 }

@@ -32,6 +32,8 @@ mod merge_strategies;
 mod no_loss_table;
 mod planted_programs;
 mod pool;
+#[cfg(target_os = "linux")]
+mod private_repository;
 mod repo_fixture;
 #[cfg(target_os = "linux")]
 mod submodules;

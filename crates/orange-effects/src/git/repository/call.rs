@@ -10,7 +10,7 @@ use orange_engine::time::Timestamp;
 
 use super::caller::{IDENTITY, Variables};
 use super::settings::{Remote, Setting};
-use crate::command::{CommandExit, CommandOutput, Invocation};
+use crate::command::{CommandExit, CommandOutput, FedOutput, Invocation};
 use crate::git::{Git, GitError};
 
 /// One git command.
@@ -230,6 +230,11 @@ impl Call {
             return Err(GitError::TooLong(self.invocation.to_string()));
         }
         Ok(finished)
+    }
+
+    /// Runs the command with another program's output as its input; any exit status is accepted.
+    pub fn run_fed_by(&self, source: &Invocation) -> Result<FedOutput, GitError> {
+        Ok(self.invocation.run_fed_by(source)?)
     }
 
     /// The error for a result that the caller does not accept.

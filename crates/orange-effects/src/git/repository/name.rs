@@ -103,7 +103,7 @@ fn require(
 }
 
 /// git's own rules for refs, and no name that could be an option or `HEAD`.
-fn is_ref(text: &str) -> bool {
+pub(crate) fn is_ref(text: &str) -> bool {
     let is_forbidden =
         |it: char| it.is_control() || matches!(it, ' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\');
     let is_part = |part: &str| {

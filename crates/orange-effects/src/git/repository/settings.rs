@@ -153,6 +153,15 @@ impl Settings {
         })
     }
 
+    /// Whether objects are fetched only when they are needed.
+    pub fn is_partial_clone(&self) -> bool {
+        let is_promisor = |(key, value): &Setting| {
+            let is_remote = key.starts_with("remote.") && key.ends_with(".promisor");
+            key == "extensions.partialclone" || is_remote && value != "false"
+        };
+        self.all.iter().any(is_promisor)
+    }
+
     /// The length of an object id, which depends on the repository's hash.
     pub fn id_digits(&self) -> usize {
         match self.last("extensions.objectformat") {

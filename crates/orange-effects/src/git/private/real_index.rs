@@ -1,0 +1,56 @@
+//! Makes indexes from a commit, never from an agent's bytes.
+
+use std::fs;
+use std::path::Path;
+
+use orange_engine::names::CommitId;
+
+use crate::git::{GitError, Worktree};
+
+/// The copy that becomes the index, in git's directory for the worktree.
+const SCRATCH: &str = "orange-import-index";
+
+/// How often an index that another process keeps changing is made again.
+const ROUNDS: usize = 3;
+
+/// The index is one file without caches, which only this repository could read.
+const PLAIN: [&str; 4] = ["-c", "core.splitIndex=false", "-c", "index.sparse=false"];
+
+impl Worktree<'_> {
+    /// Makes the worktree's index that of a commit. What it knows about unchanged files stays, so
+    /// that git need not read them again.
+    pub(super) fn set_index_to(&self, commit: &CommitId) -> Result<(), GitError> {
+        for _round in 0..ROUNDS {
+            self.require_unlocked()?;
+            let before = self.index_bytes()?;
+            let scratch = self.copy_of_index(SCRATCH)?;
+            self.read_commit_into(&scratch, commit)?;
+            let refresh = self.call_on(&scratch, ["update-index", "-q", "--refresh"]);
+            // Files that differ from the commit are an answer, not a failure.
+            let _differs = refresh.with_long_timeout().answer()?;
+            if self.swap_index(before.as_deref(), &scratch)? {
+                return Ok(());
+            }
+        }
+        Err(GitError::FilesChanging(self.path().to_owned()))
+    }
+
+    /// Writes the index of a commit for a new private repository.
+    pub(super) fn write_index_for_private(
+        &self,
+        path: &Path,
+        commit: &CommitId,
+    ) -> Result<(), GitError> {
+        let scratch = self.copy_of_index(SCRATCH)?;
+        self.read_commit_into(&scratch, commit)?;
+        let moved = fs::copy(&scratch, path).map(drop);
+        let _left_for_later = fs::remove_file(&scratch);
+        moved.map_err(GitError::system("write", path))
+    }
+
+    fn read_commit_into(&self, index: &Path, commit: &CommitId) -> Result<(), GitError> {
+        let call = self.call_on(index, PLAIN);
+        let call = call.with_arguments(["read-tree", "--reset", commit.as_str()]);
+        call.with_long_timeout().succeed()
+    }
+}
