@@ -1,6 +1,9 @@
 //! An agent's terminal in a real tmux, with and without a sandbox.
 
 use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use orange_config::clock::Deadline;
 
 use crate::fixture::{Around, BOTH, Fixture, processes_with, wait_for};
 
@@ -45,13 +48,18 @@ impl Terminal<'_> {
         self.tmux(&[&["send-keys"][..], keys].concat());
     }
 
-    /// How the pane ended: its exit status, and its signal.
-    fn wait_for_ending(&self) -> String {
+    /// How the pane ended: its exit status and its signal, unless tmux missed them.
+    fn wait_for_ending(&self) -> Option<String> {
         let format = "#{pane_dead} #{pane_dead_status} #{pane_dead_signal}";
         let shown = || self.tmux(&["list-panes", "-F", format]);
-        // tmux may learn later how it ended.
-        wait_for("the pane to end", || shown().trim().starts_with("1 "));
-        shown().trim().to_owned()
+        wait_for("the pane to end", || shown().starts_with('1'));
+        // tmux may learn later how it ended, and tmux 3.3a sometimes never does.
+        let patience = Deadline::after(Duration::from_secs(5));
+        if !patience.wait_for(|| shown().trim().starts_with("1 ")) {
+            eprintln!("NOT SHOWN: tmux did not report how the pane ended");
+            return None;
+        }
+        Some(shown().trim().to_owned())
     }
 }
 
@@ -85,7 +93,8 @@ fn an_interrupt_reaches_the_agent_alone() {
         terminal.keys(&["C-c"]);
         wait_for_word(&fixture, "interrupted");
         terminal.keys(&["C-c"]);
-        assert_eq!(terminal.wait_for_ending(), "1 5", "{around:?}");
+        let ending = terminal.wait_for_ending();
+        assert!(ending.is_none_or(|it| it == "1 5"), "{around:?}");
     }
     // An agent that does not handle it ends by it.
     for around in BOTH {
@@ -95,7 +104,7 @@ fn an_interrupt_reaches_the_agent_alone() {
         wait_for_word(&fixture, "ready");
         terminal.keys(&["C-c"]);
         let ending = terminal.wait_for_ending();
-        assert!(ending.ends_with(" 2"), "{around:?}: {ending}");
+        assert!(ending.is_none_or(|it| it.ends_with(" 2")), "{around:?}");
     }
 }
 
@@ -118,7 +127,7 @@ fn a_stopped_agent_continues_at_once() {
     let mut parts = shown.split_whitespace();
     crate::fixture::kill("-USR1", parts.next().unwrap().parse().unwrap());
     wait_for_word(&fixture, "end");
-    assert_eq!(terminal.wait_for_ending(), "1 0");
+    assert!(terminal.wait_for_ending().is_none_or(|it| it == "1 0"));
 }
 
 #[test]
@@ -156,7 +165,7 @@ fn an_agent_cannot_type_into_its_terminal() {
         let ending = terminal.wait_for_ending();
         let log = std::fs::read_to_string(fixture.path("w/log")).unwrap();
         match around {
-            Around::Sandbox => assert_eq!(log, "typed 1 1 \n", "{ending}"),
+            Around::Sandbox => assert_eq!(log, "typed 1 1 \n", "{ending:?}"),
             Around::Nothing if log == "typed 0 0 \n" => {}
             Around::Nothing => eprintln!("NOT SHOWN: this kernel refuses TIOCSTI itself: {log}"),
         }
