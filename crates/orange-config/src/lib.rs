@@ -30,6 +30,7 @@ pub use harness::files::{HarnessFile, RunFileText};
 pub use harness::level::{Level, StartMode};
 pub use harness::readiness::{AnswerPlace, Readiness, ReadyState};
 pub use harness::result::{ResultStatus, RunResult};
+pub use harness::sandbox::SandboxFiles;
 pub use harness::usage::{RunPeriod, UsageCount, UsageLocations, UsageSource};
 pub use home::{Home, HomeError};
 pub use jobs::{
@@ -45,8 +46,8 @@ pub use settings::keys::{KEYS, Key};
 pub use settings::value::{Kind, Value};
 pub use settings::{
     Background, BotSettings, ChatSettings, Decompose, ForgeSettings, IssueSettings, LogLevel,
-    LogSettings, NotifySettings, PoolSettings, Setting, SettingOrigin, Settings,
-    SupervisorSettings,
+    LogSettings, NotifySettings, PoolSettings, SandboxMode, SandboxSettings, Setting,
+    SettingOrigin, Settings, SupervisorSettings,
 };
 pub use workflows::catalog::{Catalog, CatalogError};
 pub use workflows::load::{Finding, LoadedWorkflow, load_workflow};

@@ -14,6 +14,7 @@ pub mod private_file;
 pub mod process;
 pub mod run;
 mod safe_directory;
+pub mod sandbox;
 pub mod skill_file;
 pub mod tmux;
 pub mod transcript;

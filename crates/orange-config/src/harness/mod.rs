@@ -11,6 +11,7 @@ pub(crate) mod json_location;
 pub(crate) mod level;
 pub(crate) mod readiness;
 pub(crate) mod result;
+pub(crate) mod sandbox;
 pub(crate) mod skills;
 pub(crate) mod transcript;
 pub(crate) mod usage;
@@ -29,6 +30,7 @@ use orange_engine::activity::AgentEventKind;
 use orange_engine::death::Rule;
 use orange_engine::names::HarnessName;
 use result::{ResultLocations, validate_result};
+use sandbox::{SandboxFiles, SandboxTable, validate_sandbox};
 use serde::Deserialize;
 use skills::validate_skills;
 use toml::Spanned;
@@ -66,6 +68,8 @@ pub struct Harness {
     pub ready: Vec<Readiness>,
     /// Where it keeps skills, as the definition writes it.
     pub(super) skills: Option<String>,
+    /// Which of the user's files it needs in a sandbox.
+    pub sandbox: SandboxFiles,
     /// What its deaths look like and what they mean; the first match counts.
     pub deaths: Vec<Rule>,
     /// What it reports about itself with `orange agent-event`.
@@ -94,6 +98,8 @@ struct File {
     #[serde(default)]
     ready: Vec<Readiness>,
     skills: Option<Spanned<String>>,
+    #[serde(default)]
+    sandbox: SandboxTable,
 }
 
 #[derive(Default, Deserialize)]
@@ -179,6 +185,7 @@ impl Harness {
             result: result.transpose()?,
             ready: definition.ready,
             skills: definition.skills.map(validate_skills).transpose()?,
+            sandbox: validate_sandbox(definition.sandbox)?,
             deaths: definition
                 .death
                 .into_iter()

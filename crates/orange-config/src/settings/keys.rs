@@ -447,6 +447,19 @@ pub const KEYS: &[Key] = &[
         ..PLAIN
     },
     Key {
+        name: "sandbox.mode",
+        kind: Kind::OneOf(&["off", "auto", "required"]),
+        meaning: "Whether agents run in a sandbox: never (`off`), if this machine can (`auto`), or else not at all (`required`).",
+        default: || Some(Value::text("off")),
+        ..PLAIN
+    },
+    Key {
+        name: "sandbox.read",
+        kind: Kind::Names,
+        meaning: "More files and folders that an agent may read in its sandbox.",
+        ..PLAIN
+    },
+    Key {
         name: "open.editor",
         kind: Kind::Command,
         meaning: "What opens a worktree to edit it; defaults to `$VISUAL` or `$EDITOR`.",

@@ -23,7 +23,7 @@ use orange_engine::routing::RouteRule;
 use orange_engine::schedule::Limits;
 use parts::{
     budget_limits, chat_settings, counts, issue_settings, merge_settings, open_settings,
-    router_settings,
+    router_settings, sandbox_settings,
 };
 use serde::Serialize;
 use value::Value;
@@ -60,6 +60,7 @@ pub struct Settings {
     pub supervisor: SupervisorSettings,
     /// How long an agent's request for permission waits for the user's answer.
     pub permission_wait: Duration,
+    pub sandbox: SandboxSettings,
     /// The programs that open a worktree.
     pub open: OpenSettings,
     /// The tmux configuration for agents' sessions.
@@ -172,6 +173,25 @@ pub struct BotSettings {
     pub server: String,
 }
 
+/// The sandbox around agents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SandboxSettings {
+    pub mode: SandboxMode,
+    /// What an agent may read in addition to the system and its worktree.
+    pub read: Vec<PathBuf>,
+}
+
+/// Whether agents run in a sandbox.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SandboxMode {
+    #[default]
+    Off,
+    /// If this machine can.
+    Auto,
+    /// An agent without a sandbox is not started.
+    Required,
+}
+
 /// The programs that open a worktree, each with its arguments in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenSettings {
@@ -282,6 +302,8 @@ impl Settings {
         settings.routes = given.routes;
         let config = settings.tmux_config.take();
         settings.tmux_config = config.map(|path| environment.expand_home(path));
+        let readable = std::mem::take(&mut settings.sandbox.read).into_iter();
+        settings.sandbox.read = readable.map(|path| environment.expand_home(path)).collect();
         for bot in [&mut settings.chat.matrix, &mut settings.chat.telegram] {
             let token_file = bot.token_file.take();
             bot.token_file = token_file.map(|path| environment.expand_home(path));
@@ -438,6 +460,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
             start_rate: count("supervisor.start_rate").unwrap_or_default(),
         },
         permission_wait: duration("permissions.wait"),
+        sandbox: sandbox_settings(text, names("sandbox.read")),
         open: open_settings(text),
         tmux_config: text("tmux.config").map(PathBuf::from),
         notify: NotifySettings {

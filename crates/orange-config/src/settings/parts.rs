@@ -1,5 +1,6 @@
 //! Parts of the settings, each from the values of its keys.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use orange_engine::budget::BudgetLimits;
@@ -11,9 +12,20 @@ use orange_engine::names::{HarnessName, ProjectName};
 use super::value::Value;
 use super::{
     BotSettings, ChatSettings, Decompose, IssueSettings, MergeSettings, OpenSettings,
-    RouterSettings, Setting,
+    RouterSettings, SandboxMode, SandboxSettings, Setting,
 };
 use crate::IssueComment;
+
+/// Toolchains and the settings of git, which every agent may read in its sandbox.
+const READABLE: [&str; 7] = [
+    "~/.cargo/bin",
+    "~/.cargo/config.toml",
+    "~/.config/git",
+    "~/.gitconfig",
+    "~/.nvm",
+    "~/.pyenv",
+    "~/.rustup",
+];
 
 pub(super) fn router_settings(
     text: impl Fn(&str) -> Option<String>,
@@ -76,6 +88,20 @@ pub(super) fn issue_settings(text: impl Fn(&str) -> Option<String>, close: bool)
         },
         close,
     }
+}
+
+pub(super) fn sandbox_settings(
+    text: impl Fn(&str) -> Option<String>,
+    more: impl Iterator<Item = String>,
+) -> SandboxSettings {
+    let mode = match text("sandbox.mode").as_deref() {
+        Some("auto") => SandboxMode::Auto,
+        Some("required") => SandboxMode::Required,
+        _ => SandboxMode::Off,
+    };
+    let always = READABLE.map(str::to_owned).into_iter();
+    let read = always.chain(more).map(PathBuf::from).collect();
+    SandboxSettings { mode, read }
 }
 
 pub(super) fn open_settings(text: impl Fn(&str) -> Option<String>) -> OpenSettings {

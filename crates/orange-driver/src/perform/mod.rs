@@ -24,6 +24,7 @@ mod quick;
 mod remote;
 mod route;
 mod router;
+mod sandbox;
 mod spawn;
 mod stand_in;
 pub(crate) mod warn_unperformed;

@@ -194,6 +194,7 @@ impl Performer {
         let output = output.then(|| run_location::result_file(folder));
         let secret = ids::secret().map_err(Failure::temporary)?;
         let environment = self.context.with_orange_on_path();
+        let sandbox = self.describe_sandbox(task, spawn, &harness, workspace, &environment)?;
         Launch {
             run: &spawn.run,
             task: &task.id,
@@ -211,6 +212,7 @@ impl Performer {
             directory,
             home: &self.context.home,
             environment: &environment,
+            sandbox: sandbox.as_ref(),
         }
         .write(folder)
         .map_err(Failure::permanent)?;

@@ -1,7 +1,9 @@
-//! Runs a program in the user's terminal until it exits.
+//! Runs a program in the terminal of this process.
 
+use std::fs::File;
 use std::io::{self, Write as _};
-use std::process::Stdio;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Stdio};
 
 use super::{CommandError, CommandExit, Invocation};
 
@@ -12,6 +14,23 @@ impl Invocation {
         let exit = self.command().status();
         exit.map(CommandExit::from)
             .map_err(|error| self.start_error(error))
+    }
+
+    /// Starts the program with this process's input and output, except that its output goes to
+    /// `output` if that is given; in a process group of its own if that is wanted.
+    pub(crate) fn start_in_terminal(
+        &self,
+        output: Option<File>,
+        has_own_group: bool,
+    ) -> Result<Child, CommandError> {
+        let mut command = self.command();
+        if has_own_group {
+            command.process_group(0);
+        }
+        if let Some(output) = output {
+            command.stdout(output);
+        }
+        command.spawn().map_err(|error| self.start_error(error))
     }
 
     /// Like [`Invocation::run_in_terminal`], but the program reads `input` from a pipe. A program

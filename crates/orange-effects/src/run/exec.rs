@@ -1,11 +1,11 @@
-//! Replaces this process with the agent that a run file describes.
+//! Starts the agent that a run file describes.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use orange_config::Environment;
+use orange_config::{Environment, ORANGE_HOME};
 use serde::{Deserialize, Serialize};
 
 use super::file::{RunFile, RunFileError};
@@ -13,6 +13,7 @@ use super::raw_text::RawText;
 use crate::command::{CommandError, Invocation};
 use crate::private_file::{self, PrivateFileError};
 use crate::process::set_open_file_limit;
+use crate::sandbox::{AgentExit, SandboxError, SandboxedRun, StartOutside, run_in_sandbox};
 
 /// Why this process could not start the agent.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +25,8 @@ pub enum ExecError {
     /// The file that captures the agent's output could not be opened.
     #[error(transparent)]
     Output(#[from] PrivateFileError),
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
 }
 
 /// Written beside the run file when the agent could not be started: the exit code alone does not
@@ -36,49 +39,76 @@ pub struct ExecFailure {
     pub message: String,
 }
 
-/// Replaces this process with the agent; returns only on failure. `pane` is the environment of this
-/// process, in which tmux describes the terminal. `notify_user` explains to the user
-/// why the pane stays empty when all of the agent's output goes into a file.
-pub fn exec_run(path: &Path, pane: &Environment, notify_user: impl FnOnce(&str)) -> ExecError {
-    let file = match RunFile::take(path) {
-        Ok(file) => file,
-        Err(error) => return error.into(),
-    };
+/// Replaces this process with the agent; returns only on failure. With a sandbox, the agent runs
+/// below this process instead, and the result says how it ended.
+///
+/// `pane` is the environment of this process, in which tmux describes the terminal. `notify_user`
+/// explains to the user why the pane stays empty when all of the agent's output goes into a file.
+/// `start_outside_of` makes what starts `orange` outside of the sandbox for a home.
+pub fn exec_run(
+    path: &Path,
+    pane: &Environment,
+    notify_user: impl FnOnce(&str),
+    start_outside_of: impl FnOnce(&OsStr) -> StartOutside,
+) -> Result<AgentExit, ExecError> {
+    let file = RunFile::take(path)?;
     let mut environment: BTreeMap<OsString, OsString> = pane.pane_variables();
     let own = file.environment.iter();
     environment.extend(own.map(|(name, value)| (name.into(), value.0.clone())));
     if let Some(limit) = file.open_files {
         set_open_file_limit(limit);
     }
-    let output = file.output.as_ref().map(|output| {
-        let output = Path::new(output.as_os_str());
-        let program = Path::new(file.program.as_os_str());
-        let opened = private_file::append(output)?;
-        notify_user(&format!(
-            "{} runs headless; its output goes to {}",
-            program.file_name().unwrap_or_default().display(),
-            output.display()
-        ));
-        Ok::<_, PrivateFileError>(opened)
-    });
-    let output = match output.transpose() {
-        Ok(output) => output,
-        Err(error) => return error.into(),
+    let output = match &file.output {
+        Some(output) => {
+            let output = Path::new(output.as_os_str());
+            let program = Path::new(file.program.as_os_str());
+            let opened = private_file::append(output)?;
+            notify_user(&format!(
+                "{} runs headless; its output goes to {}",
+                program.file_name().unwrap_or_default().display(),
+                output.display()
+            ));
+            Some(opened)
+        }
+        None => None,
     };
-    let arguments = file.arguments.iter().map(RawText::as_os_str);
-    let error = Invocation::new(file.program.as_os_str(), environment)
-        .arguments(arguments)
-        .directory(file.directory.as_os_str())
-        .exec(output);
+    let Some(description) = &file.sandbox else {
+        let arguments = file.arguments.iter().map(RawText::as_os_str);
+        let error = Invocation::new(file.program.as_os_str(), environment)
+            .arguments(arguments)
+            .directory(file.directory.as_os_str())
+            .exec(output);
+        let is_missing = matches!(error, CommandError::Missing { .. });
+        leave_note(path, is_missing, &error);
+        return Err(error.into());
+    };
+    let home = file.environment.get(ORANGE_HOME).map(RawText::as_os_str);
+    let start_outside = start_outside_of(home.unwrap_or_default());
+    let exit = run_in_sandbox(SandboxedRun {
+        description,
+        program: file.program.as_os_str(),
+        arguments: &file.arguments,
+        directory: Path::new(file.directory.as_os_str()),
+        environment,
+        folder: path.parent().unwrap_or(Path::new("/")),
+        output,
+        start_outside,
+    });
+    if let Err(error) = &exit {
+        leave_note(path, error.is_missing_program(), error);
+    }
+    Ok(exit?)
+}
+
+fn leave_note(run_file: &Path, is_missing: bool, error: &dyn std::fmt::Display) {
     let failure = ExecFailure {
-        is_missing: matches!(error, CommandError::Missing { .. }),
+        is_missing,
         message: error.to_string(),
     };
     if let Ok(json) = serde_json::to_vec(&failure) {
         // Without the note, the exit code still reports the failure.
-        let _unwritten = private_file::write(&note(path), &json);
+        let _unwritten = private_file::write(&note(run_file), &json);
     }
-    error.into()
 }
 
 /// Why the run's agent could not be started, if it could not.

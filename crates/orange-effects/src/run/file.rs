@@ -14,9 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use super::raw_text::RawText;
 use crate::private_file::{self, PrivateFileError};
+use crate::sandbox::Description;
 
 /// The version of the format; any other is refused.
-const SCHEMA: &str = "orange.run/1";
+const SCHEMA: &str = "orange.run/2";
 
 /// Upper bound on a run file: the system passes no more than this to a program.
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
@@ -44,6 +45,9 @@ pub struct RunFile {
     /// The file that the agent's output is appended to; `None` leaves the output in the pane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<RawText>,
+    /// The sandbox around the agent; `None` starts it without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Description>,
 }
 
 /// Why a run file cannot be used.
@@ -79,6 +83,7 @@ pub struct RunParts {
     pub prompt_file: RawText,
     pub open_files: Option<u64>,
     pub output: Option<RawText>,
+    pub sandbox: Option<Description>,
 }
 
 impl RunFile {
@@ -96,6 +101,7 @@ impl RunFile {
             prompt_file: parts.prompt_file,
             open_files: parts.open_files,
             output: parts.output,
+            sandbox: parts.sandbox,
         };
         let run = &file.run;
         let nul_error = |what: String| RunFileError::HasNul {

@@ -15,6 +15,7 @@ use super::file::{RunFile, RunFileError, RunParts};
 use super::raw_text::RawText;
 use crate::private_file::{self, PrivateFileError};
 use crate::process::original_open_file_limit;
+use crate::sandbox::Description;
 
 /// The variable with the number of git settings that are passed as variables.
 const COUNT: &str = "GIT_CONFIG_COUNT";
@@ -53,6 +54,8 @@ pub struct Launch<'a> {
     pub home: &'a Home,
     /// The environment that its variables come from.
     pub environment: &'a Environment,
+    /// The sandbox around it, if any.
+    pub sandbox: Option<&'a Description>,
 }
 
 /// Why the files could not be written.
@@ -104,6 +107,7 @@ impl Launch<'_> {
             // process that started it.
             open_files: original_open_file_limit(),
             output: self.output.map(RawText::from),
+            sandbox: self.sandbox.cloned(),
         })?;
         private_file::write_unsynced(&prompt_file, self.prompt.as_bytes())?;
         for harness_file in &self.harness.run_files {

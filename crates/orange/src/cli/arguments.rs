@@ -6,7 +6,9 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches as _, Parser, Subcommand};
 use orange_config::Environment;
 
-use super::hidden::{agent_ask, background, detach, exec_run, status_line, tether};
+use super::hidden::{
+    agent_ask, background, detach, exec_run, sandbox_confine, sandbox_init, status_line, tether,
+};
 use super::{
     Dashboard, agent_event, allow, attention, budget, chat, completions, config, demo, deny,
     doctor, forge, harness, help, inbox, install, issue, job, log, man, note, project, rebuild,
@@ -93,6 +95,10 @@ pub enum Command {
     #[command(hide = true)]
     ExecRun(exec_run::Args),
     #[command(hide = true)]
+    SandboxInit(sandbox_init::Args),
+    #[command(hide = true)]
+    SandboxConfine(sandbox_confine::Args),
+    #[command(hide = true)]
     Detach(detach::Args),
     #[command(hide = true)]
     Tether(tether::Args),
@@ -151,6 +157,8 @@ impl Command {
             Command::Gather(args) => background::gather(args, environment),
             Command::RunJob(args) => background::run_job(args, environment),
             Command::ExecRun(args) => exec_run::run(args, environment, output),
+            Command::SandboxInit(args) => sandbox_init::run(args),
+            Command::SandboxConfine(args) => Ok(sandbox_confine::run(args)),
             Command::Detach(args) => detach::run(args, environment, output),
             Command::Tether(args) => tether::run(args, environment),
             Command::StatusLine(args) => status_line::run(args, environment, output),

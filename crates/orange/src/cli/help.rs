@@ -107,7 +107,7 @@ pub fn commands() -> Command {
 }
 
 /// Commands without an answer in JSON, which get no `--json`.
-const WITHOUT_JSON: [&str; 12] = [
+const WITHOUT_JSON: [&str; 14] = [
     "agent-ask",
     "agent-event",
     "completions",
@@ -118,6 +118,8 @@ const WITHOUT_JSON: [&str; 12] = [
     "man",
     "perform",
     "run-job",
+    "sandbox-confine",
+    "sandbox-init",
     "status-line",
     "tether",
 ];

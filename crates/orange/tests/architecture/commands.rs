@@ -21,6 +21,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ),
     ("project list", "cli/project_show.rs, in one test with it"),
     ("run-job", "cli/job_run.rs, which has it run"),
+    ("sandbox-confine", "sandbox/seccomp.rs"),
+    ("sandbox-init", "sandbox/endings.rs"),
     ("serve", "driver/supervisor has a folder of them"),
     ("task complete", "driver/lifecycles: every story takes it"),
     ("status-line", "cli/task_attach.rs, in a terminal"),

@@ -156,7 +156,7 @@ fn a_garbled_file_is_refused_without_quoting_it() {
     let whole = fs::read_to_string(&file).unwrap();
     for text in [
         &whole[..whole.len() / 2],
-        &whole.replace("orange.run/1", "orange.run/2"),
+        &whole.replace("orange.run/2", "orange.run/1"),
         &whole.replace("\"task\"", "\"tusk\""),
         "",
     ] {

@@ -9,6 +9,7 @@ mod harness_settings;
 mod jobs;
 mod leftovers;
 mod rescues;
+mod sandbox;
 mod skills;
 mod submodules;
 
@@ -102,6 +103,7 @@ impl Admin {
         let mut set_harnesses = BTreeSet::new();
         match settings {
             Ok(settings) => {
+                found.push(self.check_sandbox(&settings.sandbox));
                 self.check_chats(&settings, &mut found);
                 let set = [settings.harness, settings.review_harness];
                 set_harnesses.extend(set.into_iter().flatten());

@@ -71,6 +71,11 @@ impl Git {
         Self::open_at(caller, directory)
     }
 
+    /// The directory with the objects and refs, which all worktrees share.
+    pub fn shared_directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// The repository with this git directory.
     pub(in crate::git) fn open_at(
         caller: GitProgram,

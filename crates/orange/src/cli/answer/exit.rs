@@ -6,30 +6,42 @@ use std::process::ExitCode;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
 pub enum Exit {
     /// The command succeeded, or the reader of its answer closed the pipe.
-    Ok = 0,
+    Ok,
     /// An unexpected error.
-    Unexpected = 1,
+    Unexpected,
     /// The command line or an `ORANGE_*` variable is invalid.
-    Usage = 2,
+    Usage,
     /// The request was understood, but is not possible now.
-    Refused = 3,
+    Refused,
     /// A task, project, file or other thing that the command names does not exist.
-    NotFound = 4,
+    NotFound,
     /// Not finished yet; repeating the command reports the result.
-    Busy = 5,
+    Busy,
     /// A program that orange called has failed.
-    ExternalFailed = 6,
+    ExternalFailed,
     /// Interrupted from the keyboard (SIGINT).
-    Interrupted = 130,
+    Interrupted,
     /// Terminated from outside (SIGTERM).
-    Terminated = 143,
+    Terminated,
+    /// The agent that `orange exec-run` ran in a sandbox ended with this code.
+    Agent(u8),
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        ExitCode::from(exit as u8)
+        ExitCode::from(match exit {
+            Exit::Ok => 0,
+            Exit::Unexpected => 1,
+            Exit::Usage => 2,
+            Exit::Refused => 3,
+            Exit::NotFound => 4,
+            Exit::Busy => 5,
+            Exit::ExternalFailed => 6,
+            Exit::Interrupted => 130,
+            Exit::Terminated => 143,
+            Exit::Agent(code) => code,
+        })
     }
 }

@@ -1,16 +1,19 @@
 //! `orange exec-run`: runs in a pane, then becomes the agent.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use orange_config::Environment;
-use orange_driver::exec_run;
+use orange_driver::{AgentExit, exec_run, start_outside_of};
+use signal_hook::low_level::{emulate_default_handler, raise};
 
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Become the agent that a run file describes.
 ///
-/// orange starts this in a pane; you do not need it.
+/// In a sandbox, the agent runs below this process, which ends as the agent ends. orange starts
+/// this in a pane; you do not need it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The run file, which only your user can read.
@@ -19,9 +22,31 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let error = exec_run(&args.file, environment, |line| {
+    let notify_user = |line: &str| {
         // The agent starts even if the pane is gone and this line cannot be printed.
         let _gone = output.answer_exactly(format!("{line}\n").as_bytes());
-    });
-    Err(Error::not_started(error))
+    };
+    let orange = std::env::current_exe().map_err(Error::not_started)?;
+    let start_outside = |home: &OsStr| start_outside_of(environment, &orange, home);
+    match exec_run(&args.file, environment, notify_user, start_outside) {
+        Ok(AgentExit::Code(code)) => Ok(Exit::Agent(code)),
+        Ok(AgentExit::Signal(signal)) => {
+            end_by_signal(signal);
+            // The signal did not end this process.
+            Ok(Exit::Agent(u8::try_from(128 + signal).unwrap_or(u8::MAX)))
+        }
+        Err(error) => Err(Error::not_started(error)),
+    }
+}
+
+/// Ends this process by the signal that ended the agent. The agent has written its core file.
+fn end_by_signal(signal: i32) {
+    let no_core = rustix::process::Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    let _unlimited = rustix::process::setrlimit(rustix::process::Resource::Core, no_core);
+    let _alive = emulate_default_handler(signal);
+    // Signals that the library does not know or takes for harmless; nothing handles them.
+    let _alive = raise(signal);
 }

@@ -1,0 +1,105 @@
+//! What this machine can do for a sandbox, found by trying it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use orange_config::Environment;
+
+use super::system::{landlock_abi, working_bwrap};
+
+/// The Landlock version that keeps signals and abstract sockets inside.
+const SCOPED: u8 = 6;
+
+/// How much of a sandbox is possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Nothing.
+    None,
+    /// Landlock and seccomp without namespaces. No run is started at this level yet.
+    Partial,
+    /// Namespaces and seccomp, and Landlock where the kernel has it.
+    Full,
+}
+
+/// Something that is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    pub reason: String,
+    pub fix: String,
+}
+
+/// What this machine can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    pub level: Level,
+    /// The bwrap to use, if one works.
+    pub bwrap: Option<PathBuf>,
+    /// What is missing, the most important first.
+    pub gaps: Vec<Gap>,
+    /// The Landlock version, 0 if there is none; more than 6 counts as 6.
+    pub landlock: u8,
+    pub has_seccomp: bool,
+    /// Whether programs may type into their terminal (TIOCSTI); `None` if the system does not say.
+    pub allows_typing: Option<bool>,
+    pub is_root: bool,
+}
+
+impl Capabilities {
+    /// Tries what a sandbox needs. `worktrees` are folders in which no bwrap is trusted.
+    pub fn find(environment: &Environment, worktrees: &[&Path]) -> Self {
+        let mut gaps = Vec::new();
+        let has_seccomp = Path::new("/proc/sys/kernel/seccomp/actions_avail").exists();
+        if !has_seccomp {
+            gaps.push(Gap {
+                reason: String::from("the kernel has no seccomp"),
+                fix: String::from("use Linux with CONFIG_SECCOMP_FILTER"),
+            });
+        }
+        let bwrap = match working_bwrap(environment, worktrees) {
+            Ok(bwrap) => Some(bwrap),
+            Err(gap) => {
+                gaps.push(gap);
+                None
+            }
+        };
+        let landlock = landlock_abi();
+        if landlock < SCOPED {
+            gaps.push(Gap {
+                reason: format!(
+                    "Landlock {SCOPED} is missing (found {landlock}), so an agent reaches \
+                     abstract sockets"
+                ),
+                fix: String::from("use Linux 6.12 or newer with Landlock enabled"),
+            });
+        }
+        let level = match (&bwrap, has_seccomp, landlock >= SCOPED) {
+            (Some(_), true, _) => Level::Full,
+            (None, true, true) => Level::Partial,
+            _ => Level::None,
+        };
+        let allows_typing = fs::read_to_string("/proc/sys/dev/tty/legacy_tiocsti").ok();
+        Capabilities {
+            level,
+            bwrap,
+            gaps,
+            landlock,
+            has_seccomp,
+            allows_typing: allows_typing.map(|text| text.trim() == "1"),
+            is_root: rustix::process::geteuid().is_root(),
+        }
+    }
+
+    /// The best level that a run can be started at, with its bwrap; `None` without a sandbox.
+    pub fn startable_bwrap(&self) -> Option<&Path> {
+        let bwrap = self.bwrap.as_deref();
+        bwrap.filter(|_| self.level == Level::Full)
+    }
+
+    /// Why no run can be started in a sandbox, and what to do about it.
+    pub fn obstacle(&self) -> Option<&Gap> {
+        match self.startable_bwrap() {
+            Some(_) => None,
+            None => self.gaps.first(),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What a run's sandbox shows, limits and hides; pure data.
+
+use serde::{Deserialize, Serialize};
+
+use crate::run::RawText;
+
+/// A sandbox, decided before the agent starts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Description {
+    /// The bwrap that makes the namespaces.
+    pub bwrap: RawText,
+    /// This program, which is visible inside at the same path.
+    pub orange: RawText,
+    /// The user's home directory, where the private home is mounted.
+    pub user_home: RawText,
+    /// The folder of the private home, which belongs to one task and harness.
+    pub private_home: RawText,
+    /// Files that are copied from the user's home into the private home at every start, relative to
+    /// the home.
+    pub copies: Vec<RawText>,
+    /// What is visible, each parent before its children.
+    pub mounts: Vec<Mount>,
+    pub limits: Limits,
+    pub hostname: String,
+    pub network: Network,
+    /// Variables that the agent does not get.
+    pub hidden_variables: Vec<String>,
+}
+
+/// One entry of the file system inside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Mount {
+    ReadOnly {
+        path: RawText,
+    },
+    Writable {
+        path: RawText,
+    },
+    /// The private home, at the path of the user's home.
+    Home,
+    /// An empty folder in memory; `bytes` limits its size.
+    Temporary {
+        path: RawText,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bytes: Option<u64>,
+    },
+    /// A symbolic link.
+    Link {
+        path: RawText,
+        target: RawText,
+    },
+}
+
+/// Limits of every process inside; `None` keeps the limit of the pane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// How many processes may run at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes: Option<u64>,
+    /// How many bytes a file may have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_bytes: Option<u64>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            processes: Some(4096),
+            file_bytes: Some(64 << 30),
+        }
+    }
+}
+
+/// What the agent reaches over the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Network {
+    /// Everything that this machine reaches.
+    Open,
+}

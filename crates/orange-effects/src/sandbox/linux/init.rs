@@ -1,0 +1,173 @@
+//! Process 1 of a sandbox: starts the agent and reports its end.
+
+use std::fs;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use orange_config::clock::Deadline;
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group, wait,
+};
+use signal_hook::consts::{
+    SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2,
+};
+
+use super::control::{FirstConnection, Signals, wait_readable, watch_signals};
+use super::protocol::{Plan, Report, Request, StartFailure};
+use super::terminal::give_terminal;
+use crate::command::Invocation;
+use crate::sandbox::places::{CONTROL, PLAN, START};
+
+/// All that are ignored when this process starts, and those that are passed on.
+const WATCHED: [i32; 7] = [SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
+
+/// Whoever ends a run may signal several of its processes; the agent gets one signal.
+const REPEATED: Duration = Duration::from_millis(300);
+
+/// A program that stops because it may not use the terminal stops again at once.
+const STOP_PAUSE: Duration = Duration::from_millis(50);
+
+/// Starts the agent's last step in its own process group and waits for its end. When this process
+/// ends, the system ends everything in the sandbox.
+pub fn run_init() -> io::Result<()> {
+    let plan: Plan = serde_json::from_slice(&fs::read(PLAN)?)?;
+    // The first connection counts, and there is no agent yet that could make it.
+    let control = UnixStream::connect(CONTROL)?;
+    let start = UnixListener::bind(START)?;
+    // Before the agent starts: it would inherit ignored signals, but no handlers.
+    let signals = watch_signals(&WATCHED)?;
+    let child = Invocation::new(plan.orange.as_os_str(), plan.variables())
+        .arguments(["sandbox-confine"])
+        .directory(Path::new(plan.directory.as_os_str()))
+        .start_in_terminal(None, true)
+        .map_err(io::Error::other)?;
+    let agent = Pid::from_child(&child);
+    if plan.takes_terminal {
+        give_terminal(agent);
+    }
+    let mut init = Init {
+        agent,
+        control: BufReader::new(control),
+        is_controlled: true,
+        start: FirstConnection::Listening(start),
+        signals,
+        last_forwarded: None,
+    };
+    let status = init.watch_agent()?;
+    init.report(status)
+}
+
+struct Init {
+    /// The agent, and its process group.
+    agent: Pid,
+    control: BufReader<UnixStream>,
+    is_controlled: bool,
+    /// The last step before the agent; its end of the connection closes when it becomes the agent.
+    start: FirstConnection,
+    signals: Signals,
+    last_forwarded: Option<(i32, Deadline)>,
+}
+
+impl Init {
+    fn watch_agent(&mut self) -> io::Result<WaitStatus> {
+        loop {
+            let control = self.is_controlled.then(|| self.control.get_ref().as_fd());
+            let descriptors = [
+                Some(self.signals.get_read().as_fd()),
+                control,
+                self.start.descriptor(),
+            ];
+            let [has_signal, is_controlled, is_start] = wait_readable(descriptors, None)?;
+            if is_start && self.start.advance()? {
+                // The terminal belongs to the agent's group by now.
+                self.start.send(b"!");
+                let _gone = fs::remove_file(START);
+            }
+            if is_controlled {
+                self.obey();
+            }
+            if has_signal {
+                let pending: Vec<i32> = self.signals.pending().collect();
+                for signal in pending.into_iter().filter(|it| *it != SIGCHLD) {
+                    self.forward(signal);
+                }
+                if let Some(status) = self.reap()? {
+                    return Ok(status);
+                }
+            }
+        }
+    }
+
+    /// Reads the requests from outside that have arrived.
+    fn obey(&mut self) {
+        loop {
+            let mut line = String::new();
+            if self.control.read_line(&mut line).unwrap_or(0) == 0 {
+                self.is_controlled = false;
+            } else if let Ok(Request::Signal(signal)) = serde_json::from_str(&line) {
+                self.forward(signal);
+            }
+            // What is in the buffer already wakes no poll.
+            if !self.control.buffer().contains(&b'\n') {
+                return;
+            }
+        }
+    }
+
+    fn forward(&mut self, signal: i32) {
+        let is_repeated = self
+            .last_forwarded
+            .is_some_and(|(last, until)| last == signal && !until.has_passed());
+        if is_repeated {
+            return;
+        }
+        self.last_forwarded = Some((signal, Deadline::after(REPEATED)));
+        if let Some(signal) = Signal::from_named_raw(signal) {
+            let _gone = kill_process_group(self.agent, signal);
+        }
+    }
+
+    /// Takes note of every process that has ended or stopped. Returns how the agent ended.
+    fn reap(&self) -> io::Result<Option<WaitStatus>> {
+        loop {
+            match wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
+                Ok(Some((process, status))) if status.stopped() => {
+                    self.resume(process, status.stopping_signal());
+                }
+                Ok(Some((process, status))) if process == self.agent => return Ok(Some(status)),
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) | Err(Errno::CHILD) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Nobody could continue a stopped agent: its terminal has no shell.
+    fn resume(&self, process: Pid, signal: Option<i32>) {
+        if matches!(signal, Some(SIGTTIN | SIGTTOU)) {
+            thread::sleep(STOP_PAUSE);
+        }
+        let _gone = if process == self.agent {
+            kill_process_group(process, Signal::CONT)
+        } else {
+            kill_process(process, Signal::CONT)
+        };
+    }
+
+    fn report(self, status: WaitStatus) -> io::Result<()> {
+        let failure = self.start.into_received();
+        let failure = failure.and_then(|it| serde_json::from_slice::<StartFailure>(&it).ok());
+        let report = match failure {
+            Some(failure) => Report::NotStarted(failure),
+            None => Report::Ended(status.as_raw()),
+        };
+        let mut control = self.control.into_inner();
+        serde_json::to_writer(&control, &report)?;
+        control.write_all(b"\n")
+    }
+}

@@ -1,0 +1,24 @@
+//! The processes of a sandbox, and what they do to themselves.
+
+mod arguments;
+mod bwrap;
+mod confine;
+mod control;
+mod fixes;
+mod init;
+mod kernel_rules;
+mod limits;
+mod outside_requests;
+mod parent;
+mod private_home;
+mod protocol;
+mod system_calls;
+mod terminal;
+mod trial;
+
+pub use confine::confine;
+pub use init::run_init;
+pub(super) use kernel_rules::landlock_abi;
+pub use outside_requests::{StartOutside, ask_outside};
+pub use parent::{SandboxedRun, run_in_sandbox};
+pub(super) use trial::working_bwrap;

@@ -1,0 +1,216 @@
+//! Runs an agent in a sandbox, and ends as it ends.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Child, ExitStatus};
+use std::thread;
+use std::time::Duration;
+
+use orange_config::clock::Deadline;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+
+use super::arguments::{RunFiles, sandbox_arguments, with_nul};
+use super::control::{
+    FirstConnection, Signals, inherited_file, listen_in, wait_readable, watch_signals,
+};
+use super::outside_requests::{StartOutside, answer_requests};
+use super::private_home::prepare_home;
+use super::protocol::{Plan, Report, Request, StartFailure};
+use super::terminal::is_foreground;
+use crate::command::Invocation;
+use crate::run::RawText;
+use crate::sandbox::description::{Description, Mount};
+use crate::sandbox::ending::AgentExit;
+use crate::sandbox::unstarted::SandboxError;
+
+/// What ends a program by default and is passed on to the agent.
+const FORWARDED: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
+
+/// How long the agent may take to end after SIGTERM or SIGHUP.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Becomes bwrap with the usual signals ignored: whoever ends a run signals all its processes, and
+/// bwrap would take the agent down before the agent can clean up. Process 1 gets its own handlers.
+const IGNORING: &str = "trap '' HUP INT QUIT TERM; exec \"$@\"";
+
+/// An agent and its sandbox.
+pub struct SandboxedRun<'a> {
+    pub description: &'a Description,
+    pub program: &'a OsStr,
+    pub arguments: &'a [RawText],
+    pub directory: &'a Path,
+    pub environment: BTreeMap<OsString, OsString>,
+    /// The private folder of the run, for sockets.
+    pub folder: &'a Path,
+    /// Where the output goes, if not to this process's own.
+    pub output: Option<File>,
+    pub start_outside: StartOutside,
+}
+
+/// Runs the agent until it ends. Must be called on the main thread: the system ends bwrap with the
+/// thread that started it.
+pub fn run_in_sandbox(run: SandboxedRun<'_>) -> Result<AgentExit, SandboxError> {
+    let failed = |what: &'static str| move |error| SandboxError::System { what, error };
+    prepare_home(run.description).map_err(failed("prepare the private home"))?;
+    let signals = watch_signals(&FORWARDED).map_err(failed("watch signals"))?;
+    let listen = |name| listen_in(run.folder, name).map_err(failed("listen on a socket"));
+    let (control, outside) = (listen("control")?, listen("outside")?);
+    let child = start_bwrap(&run).map_err(failed("start bwrap"))?;
+    let start_outside = run.start_outside;
+    thread::spawn(move || answer_requests(&outside, &start_outside));
+    let mut watch = Watch {
+        signals,
+        control: FirstConnection::Listening(control),
+        unsent: Vec::new(),
+        kill_at: None,
+    };
+    let status = watch.wait(child).map_err(failed("wait for bwrap"))?;
+    for name in ["control", "outside"] {
+        let _left = fs::remove_file(run.folder.join(name));
+    }
+    watch.ending(status)
+}
+
+fn start_bwrap(run: &SandboxedRun<'_>) -> io::Result<Child> {
+    let description = run.description;
+    let mut environment = run.environment.clone();
+    for name in &description.hidden_variables {
+        environment.remove(OsStr::new(name));
+    }
+    let variables = environment.iter();
+    let plan = Plan {
+        orange: description.orange.clone(),
+        program: run.program.into(),
+        arguments: run.arguments.to_vec(),
+        environment: variables
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect(),
+        directory: run.directory.into(),
+        limits: description.limits,
+        writable: writable_folders(description),
+        takes_terminal: is_foreground(),
+    };
+    let plan = inherited_file(&serde_json::to_vec(&plan)?)?;
+    let files = RunFiles {
+        plan: plan.as_raw_fd(),
+        control: &run.folder.join("control"),
+        outside: &run.folder.join("outside"),
+    };
+    let words = sandbox_arguments(description, &files, run.directory);
+    let words = inherited_file(&with_nul(&words))?;
+    let output = run.output.as_ref().map(File::try_clone).transpose()?;
+    let descriptor = words.as_raw_fd().to_string();
+    let command = Invocation::new("/bin/sh", environment)
+        .arguments(["-c", IGNORING, "sh"])
+        .arguments([description.bwrap.as_os_str()])
+        .arguments(["--args", &descriptor, "--"])
+        .arguments([description.orange.as_os_str(), "sandbox-init".as_ref()]);
+    // Both files are closed when this function returns, before any other program is started.
+    let started = command.start_in_terminal(output, false);
+    started.map_err(io::Error::other)
+}
+
+/// Where the agent may create files.
+fn writable_folders(description: &Description) -> Vec<RawText> {
+    let mounts = description.mounts.iter();
+    let mounts = mounts.filter_map(|mount| match mount {
+        Mount::Writable { path } | Mount::Temporary { path, .. } => Some(path.clone()),
+        Mount::Home => Some(description.user_home.clone()),
+        Mount::ReadOnly { .. } | Mount::Link { .. } => None,
+    });
+    mounts.chain([RawText::from("/dev/shm")]).collect()
+}
+
+/// What happens while bwrap runs.
+struct Watch {
+    signals: Signals,
+    control: FirstConnection,
+    /// Requests from before process 1 connected.
+    unsent: Vec<u8>,
+    kill_at: Option<Deadline>,
+}
+
+impl Watch {
+    /// Passes signals on until bwrap has ended.
+    fn wait(&mut self, mut child: Child) -> io::Result<ExitStatus> {
+        let exit: OwnedFd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
+        loop {
+            let timeout = self.kill_at.map(Deadline::remaining);
+            let descriptors = [
+                Some(exit.as_fd()),
+                Some(self.signals.get_read().as_fd()),
+                self.control.descriptor(),
+            ];
+            let [has_ended, has_signal, is_heard] = wait_readable(descriptors, timeout)?;
+            if has_ended {
+                return child.wait();
+            }
+            if has_signal {
+                self.pass_signals_on();
+            }
+            if is_heard && self.control.advance()? {
+                let unsent = std::mem::take(&mut self.unsent);
+                self.control.send(&unsent);
+            }
+            if self.kill_at.is_some_and(Deadline::has_passed) {
+                self.kill_at = None;
+                child.kill()?;
+            }
+        }
+    }
+
+    fn pass_signals_on(&mut self) {
+        let pending: Vec<i32> = self.signals.pending().collect();
+        for signal in pending {
+            if let Ok(mut line) = serde_json::to_vec(&Request::Signal(signal)) {
+                line.push(b'\n');
+                match self.control {
+                    FirstConnection::Listening(_) => self.unsent.extend(line),
+                    _ => {
+                        self.control.send(&line);
+                    }
+                }
+            }
+            if matches!(signal, SIGTERM | SIGHUP) && self.kill_at.is_none() {
+                self.kill_at = Some(Deadline::after(GRACE));
+            }
+        }
+    }
+
+    /// How the agent ended, by the word of process 1.
+    fn ending(self, status: ExitStatus) -> Result<AgentExit, SandboxError> {
+        let Some(received) = self.control.into_received() else {
+            // Process 1 was never there.
+            return match status.signal() {
+                Some(signal) => Ok(AgentExit::Signal(signal)),
+                None => Err(SandboxError::Bwrap(status.code().unwrap_or(1))),
+            };
+        };
+        let first = received.split(|byte| *byte == b'\n').next();
+        match serde_json::from_slice(first.unwrap_or_default()) {
+            Ok(Report::Ended(raw)) => Ok(exit_of(ExitStatus::from_raw(raw))),
+            Ok(Report::NotStarted(StartFailure {
+                is_missing,
+                message,
+            })) => Err(SandboxError::NotStarted {
+                is_missing,
+                message,
+            }),
+            // Whatever ended process 1 or bwrap killed the agent too.
+            Err(_) => Ok(AgentExit::Signal(SIGKILL)),
+        }
+    }
+}
+
+fn exit_of(status: ExitStatus) -> AgentExit {
+    match (status.code(), status.signal()) {
+        (_, Some(signal)) => AgentExit::Signal(signal),
+        (code, None) => AgentExit::Code(code.and_then(|it| it.try_into().ok()).unwrap_or(1)),
+    }
+}

@@ -1,0 +1,60 @@
+//! What the processes around a sandboxed agent say to each other.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use serde::{Deserialize, Serialize};
+
+use crate::run::RawText;
+use crate::sandbox::description::Limits;
+
+/// What the processes inside need to start the agent.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Plan {
+    pub(super) orange: RawText,
+    pub(super) program: RawText,
+    pub(super) arguments: Vec<RawText>,
+    pub(super) environment: Vec<(RawText, RawText)>,
+    pub(super) directory: RawText,
+    pub(super) limits: Limits,
+    /// Folders in which the agent may create and remove files.
+    pub(super) writable: Vec<RawText>,
+    /// Whether the agent's process group gets the terminal.
+    pub(super) takes_terminal: bool,
+}
+
+impl Plan {
+    pub(super) fn variables(&self) -> BTreeMap<OsString, OsString> {
+        let pairs = self.environment.iter();
+        pairs
+            .map(|(name, value)| (name.0.clone(), value.0.clone()))
+            .collect()
+    }
+}
+
+/// What process 1 reports, once.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Report {
+    /// The agent's wait status, as the system gives it.
+    Ended(i32),
+    /// The agent was not started.
+    NotStarted(StartFailure),
+}
+
+/// Why the agent was not started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StartFailure {
+    /// Whether its program does not exist.
+    pub(super) is_missing: bool,
+    pub(super) message: String,
+}
+
+/// A request to process 1.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Request {
+    /// Send this signal to the agent's process group.
+    Signal(i32),
+}

@@ -1,0 +1,45 @@
+//! Tries whether bwrap can make a sandbox here.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use orange_config::Environment;
+
+use super::arguments::{mount_arguments, namespace_arguments};
+use super::bwrap::find_bwrap;
+use super::fixes::{bwrap_fix, explain_failure};
+use crate::command::{CommandExit, Invocation};
+use crate::sandbox::capabilities::Gap;
+use crate::sandbox::system_mounts::system_mounts;
+
+/// How long bwrap may take to start a program that does nothing.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Finds bwrap, and starts `true` in an empty sandbox with the arguments of a real one.
+pub(in crate::sandbox) fn working_bwrap(
+    environment: &Environment,
+    worktrees: &[&Path],
+) -> Result<PathBuf, Gap> {
+    let bwrap = find_bwrap(environment.variable("PATH"), worktrees).map_err(|problem| Gap {
+        reason: problem.to_string(),
+        fix: bwrap_fix(&problem),
+    })?;
+    let mut words = namespace_arguments("orange");
+    words.extend(mount_arguments(
+        &system_mounts(),
+        Path::new("/"),
+        Path::new("/"),
+    ));
+    words.extend(["--as-pid-1", "--", "/bin/sh", "-c", ":"].map(Into::into));
+    let trial = Invocation::new(&bwrap, environment.passed_variables([]))
+        .arguments(words)
+        .directory("/")
+        .timeout(TIMEOUT);
+    let failure = match trial.run() {
+        Ok(finished) if finished.ending == CommandExit::Code(0) => return Ok(bwrap),
+        Ok(finished) => String::from_utf8_lossy(&finished.stderr.bytes).into_owned(),
+        Err(error) => error.to_string(),
+    };
+    let (reason, fix) = explain_failure(&failure);
+    Err(Gap { reason, fix })
+}

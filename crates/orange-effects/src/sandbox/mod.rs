@@ -1,0 +1,31 @@
+//! A sandbox around a run's agent, made with bubblewrap, Landlock and seccomp.
+//!
+//! `orange exec-run` stays outside as the parent of bwrap (`parent`). Inside, `orange sandbox-init`
+//! is process 1 (`init`), and `orange sandbox-confine` takes the last rights away before it becomes
+//! the agent (`confine`). What is visible inside is decided before the start (`describe`) and
+//! travels in the run file (`description`).
+
+mod capabilities;
+mod describe;
+mod description;
+mod ending;
+#[cfg(target_os = "linux")]
+mod linux;
+mod places;
+mod system_mounts;
+mod unstarted;
+#[cfg(not(target_os = "linux"))]
+mod unsupported;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(not(target_os = "linux"))]
+use unsupported as system;
+
+pub use capabilities::{Capabilities, Gap, Level};
+pub use describe::{DescribeError, DescribeRequest, describe};
+pub use description::{Description, Limits, Mount, Network};
+pub use ending::AgentExit;
+pub use places::is_inside;
+pub use system::{SandboxedRun, StartOutside, ask_outside, confine, run_in_sandbox, run_init};
+pub use unstarted::SandboxError;

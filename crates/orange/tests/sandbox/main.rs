@@ -1,0 +1,31 @@
+//! Runs agents in a real sandbox, and the same without one.
+#![cfg(target_os = "linux")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "these tests start programs around the ones under test"
+)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot set the stage must fail loudly, and says what it could not try"
+)]
+
+mod capabilities;
+mod endings;
+mod fixture;
+mod hidden_files;
+mod ordinary_user;
+mod processes;
+#[path = "../schema_check/mod.rs"]
+mod schema_check;
+mod seccomp;
+mod stories;
+#[path = "../support/mod.rs"]
+#[expect(
+    dead_code,
+    unused_imports,
+    reason = "the tests of the commands use the rest"
+)]
+mod support;
+mod survivors;
+mod terminal;

@@ -1,0 +1,82 @@
+//! Tasks whose agents work in a sandbox.
+
+use std::fs;
+
+use crate::support::{PLAN_AND_WORK, Stage, log, wait_for, way};
+
+/// A stage whose agents are in a sandbox; they share the folder with their scripts.
+fn stage(workflow: &str) -> Stage {
+    let stage = Stage::new(workflow);
+    let path = stage.path("home/harnesses/script.toml");
+    let definition = fs::read_to_string(&path).unwrap();
+    let table = "[sandbox]\nshare = [\"~/scripts\"]\n";
+    fs::write(&path, format!("{definition}{table}")).unwrap();
+    let settings = "[sandbox]\nmode = \"required\"\n";
+    fs::write(stage.home().settings(), settings).unwrap();
+    fs::write(stage.path("secret"), "canary").unwrap();
+    stage
+}
+
+/// Fails unless the agent that ran this was in a sandbox.
+const PROVE: &str = "\
+[ \"$(uname -n)\" = orange ] && [ ! -e ~/secret ] && [ ! -e ~/repo/work.txt ] && give proof < /dev/null
+";
+
+#[test]
+fn a_task_is_worked_on_gets_a_message_and_ends() {
+    let stage = stage("default");
+    stage.script("worker-1", &format!("{PROVE}{PLAN_AND_WORK}"));
+    stage.script(
+        "reviewer-1",
+        "printf 'Verdict: PASS\\nfine\\n' | section Review\nask task update --status reviewing\n",
+    );
+    stage.script("worker-2", "ask inbox\ngive heard < /dev/null\n");
+    let id = stage.create(&["Add a line"]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
+    stage.wait_for_status(&id, "reviewing");
+    stage.wait_until_idle(&id);
+    assert!(
+        stage.path("scripts/proof").exists(),
+        "it was not in a sandbox"
+    );
+    assert_eq!(
+        way(&stage, &id),
+        ["planning", "working", "agent-review", "reviewing"],
+        "{}",
+        stage.diagnostics(&id)
+    );
+    assert_eq!(log(&stage, &id), ["one"]);
+    let calls = stage.calls();
+    assert!(!calls.contains("-> 1\n"), "{calls}");
+
+    // A message reaches the agent that waits in its pane.
+    stage.run_ok(&["task", "tell", id.as_str(), "-m", "one more thing"]);
+    wait_for("the message", || stage.path("scripts/heard").exists());
+    wait_for("the answer of the inbox", || {
+        stage.calls().contains("one more thing")
+    });
+    assert_eq!(stage.panes(), ["worker:0"], "{}", stage.diagnostics(&id));
+
+    let runs = stage.store().runs(&id).unwrap();
+    stage.run_ok(&["task", "stop", id.as_str()]);
+    stage.wait_until_idle(&id);
+    assert_eq!(stage.panes(), [] as [&str; 0]);
+    for run in runs {
+        let found = orange_effects::process::processes_of_run(&run.id).unwrap();
+        assert!(found.is_empty(), "{found:?}");
+    }
+}
+
+#[test]
+fn a_pane_ends_with_the_code_of_the_agent() {
+    let stage = stage("minimal");
+    stage.script("worker-1", &format!("{PROVE}commit one\nexit 7\n"));
+    let id = stage.create(&["Add a line"]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
+    wait_for("the end of the pane", || {
+        let shown = stage.tmux(&["list-panes", "-a", "-F", "#{pane_dead_status}"]);
+        shown.trim() == "7"
+    });
+    assert!(stage.path("scripts/proof").exists());
+    assert_eq!(log(&stage, &id), ["one"]);
+}
