@@ -7,6 +7,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::print_stderr,
     reason = "a test that cannot set the stage must fail loudly, and says what it could not try"
 )]
 
