@@ -4,6 +4,9 @@ use std::fs::{self, File, Permissions};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use orange_engine::names::TaskId;
 use serde_json::Value;
@@ -345,24 +348,37 @@ fn a_constantly_changing_task() {
     stage.wait_for_status(&id, "reviewing");
     stage.wait_until_idle(&id);
     stage.expect("task merge fix --head nowhere", 4, "commit-not-found");
-    // The branch is renamed whenever it is inspected, so the gathered facts never apply.
+    // The branch is renamed whenever it is inspected, so the gathered facts never apply. The git of
+    // the merge asks for that and waits; a program below git could not act for the user.
     let git = Command::new("sh").args(["-c", "command -v git"]).output();
     let git = String::from_utf8(git.unwrap().stdout).unwrap();
-    let asker = format!(
-        "cd '{}' && PATH='{}' HOME='{}' ORANGE_HOME='{}' '{}' task update {id} --branch fix-$$",
-        stage.path("repo").display(),
-        std::env::var("PATH").unwrap(),
-        stage.path("").display(),
-        stage.home().path().display(),
-        env!("CARGO_BIN_EXE_orange"),
-    );
+    let requests = stage.path("renames");
+    fs::create_dir(&requests).unwrap();
+    let folder = requests.display();
     let changes = format!(
-        "case \"$*\" in *{MARK}*) ({asker}) > /dev/null 2>&1;; esac\nexec {} \"$@\"",
+        "case \"$*\" in *{MARK}*) touch '{folder}/'$$; while [ -e '{folder}/'$$ ]; do sleep 0.01; \
+         done;; esac\nexec {} \"$@\"",
         git.trim()
     );
     let path = stage.program("git", &changes);
-    let mut merge = stage.ask_program(&format!("task merge {id} --local --wait 600"));
-    let output = merge.env("PATH", path).output().unwrap();
+    let is_over = AtomicBool::new(false);
+    let output = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                for request in fs::read_dir(&requests).unwrap().flatten() {
+                    let branch = format!("fix-{}", request.file_name().display());
+                    let update = ["task", "update", id.as_str(), "--branch", &branch];
+                    stage.orange(&update).output().unwrap();
+                    fs::remove_file(request.path()).unwrap();
+                }
+                thread::sleep(Duration::from_millis(10));
+            }
+        });
+        let mut merge = stage.ask_program(&format!("task merge {id} --local --wait 600"));
+        let output = merge.env("PATH", path).output();
+        is_over.store(true, Ordering::Relaxed);
+        output.unwrap()
+    });
     assert_code(&output, 5, "task-contended");
     assert_eq!(stage.task(&id).status.as_str(), "reviewing");
 }

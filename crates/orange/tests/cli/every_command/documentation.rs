@@ -74,7 +74,7 @@ fn every_error_code_has_its_exit_code() {
     let source = include_str!("../../../src/cli/answer/exit.rs");
     let number = |kind: &str| {
         let mut lines = source.lines();
-        let found = lines.find_map(|line| line.trim().strip_prefix(&format!("{kind} = ")));
+        let found = lines.find_map(|line| line.trim().strip_prefix(&format!("Exit::{kind} => ")));
         found.unwrap().trim_end_matches(',').to_owned()
     };
     for (code, kind) in errors() {
@@ -154,7 +154,9 @@ fn every_exit_code_is_explained() {
     let source = include_str!("../../../src/cli/answer/exit.rs");
     let given: Vec<&str> = source
         .lines()
-        .filter_map(|line| line.split_once(" = ")?.1.strip_suffix(','))
+        .filter_map(|line| line.split_once(" => ")?.1.strip_suffix(','))
+        // An agent in a sandbox may end with any code.
+        .filter(|code| *code != "code")
         .collect();
     let explained: Vec<&str> = first_columns()
         .filter(|cell| cell.parse::<u8>().is_ok())
