@@ -24,8 +24,7 @@ impl Performer {
             .workspaces
             .repository_of(task)
             .map_err(Failure::temporary)?;
-        // Without the remote, as in an outage, trying again soon does not help.
-        match git.push_branch(branch).map_err(Failure::obstacle)? {
+        match git.push_branch(branch).map_err(Failure::temporary)? {
             PushResult::Done | PushResult::NoRemote => Ok(EffectOutcome::Done),
             PushResult::Rejected(message) => Err(Failure::permanent(format!(
                 "the push of `{branch}` was rejected: {message}; check with `git fetch` and \
