@@ -38,15 +38,12 @@ impl Tmux {
     pub fn screens(&self) -> Result<Screens, TmuxError> {
         let _permit = self.permit_connection()?;
         let mut conversation = self.long_lived_client()?.converse()?;
-        let sent = conversation.send_line(&format!("display-message -p '{SERVER}'"));
-        sent.map_err(|error| disconnect_error(&error))?;
         let ended = || TmuxError::Disconnected(String::from("tmux sent no answer"));
         let mut lines = conversation.lines().ok_or_else(ended)?;
         let mut reader = Reader::default();
         loop {
             match next(&mut lines, &mut reader)? {
                 ControlMessage::Answer(answer) => {
-                    // Attaching is answered too, with an empty answer.
                     if let Some(first) = answer.first() {
                         let (server, _) = self.server(first)?;
                         return Ok(Screens {
@@ -56,6 +53,10 @@ impl Tmux {
                             server,
                         });
                     }
+                    // This is the empty answer to attaching. A server without sessions could answer
+                    // an earlier question before it refuses to attach.
+                    let sent = conversation.send_line(&format!("display-message -p '{SERVER}'"));
+                    sent.map_err(|error| disconnect_error(&error))?;
                 }
                 // A server without sessions lets no client attach.
                 ControlMessage::Refusal(message) => return Err(TmuxError::Disconnected(message)),

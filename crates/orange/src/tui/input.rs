@@ -28,6 +28,11 @@ const WAIT: Timespec = Timespec {
 /// timeout of zero, it does not look at all.
 const LOOK: Duration = Duration::from_micros(200);
 
+/// In how many waits after the last input crossterm looks again. A look whose short timeout passes
+/// before it begins, on a busy machine, leaves keys that crossterm has read already, and for those
+/// the descriptor does not report.
+const MORE_LOOKS: u32 = 10;
+
 /// How long to wait for the listener to pause.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -95,6 +100,7 @@ impl Input {
 
     fn listen(&self, sender: &Sender<Message>) {
         let mut was_lost = false;
+        let mut more_looks: u32 = 0;
         loop {
             self.wait_while_paused();
             let is_going_on = match wait_for_input() {
@@ -104,9 +110,15 @@ impl Input {
                     // ended it has also written its last bytes.
                     let is_reported = is_lost && was_lost;
                     was_lost = is_lost && !was_lost;
-                    !is_reported || sender.send(Message::Continued).is_ok()
+                    let is_left = more_looks > 0;
+                    more_looks = more_looks.saturating_sub(1);
+                    (!is_reported || sender.send(Message::Continued).is_ok())
+                        && (!is_left || forward_events(sender))
                 }
-                Ok(Arrived::Input) => forward_events(sender),
+                Ok(Arrived::Input) => {
+                    more_looks = MORE_LOOKS;
+                    forward_events(sender)
+                }
                 Ok(Arrived::HangUp) | Err(_) => {
                     let _over = sender.send(Message::End);
                     false
