@@ -68,8 +68,10 @@ fn start(marks: &[&str], deaths: &[usize]) -> (RoutedBy, usize, usize) {
     let calls = stage.router_calls();
     assert!(calls <= 2, "{calls} calls, {case}");
     assert_eq!(stage.store().runs(&id).unwrap().len(), 1, "{case}");
-    let started = fs::read_to_string(stage.path("scripts/.worker")).unwrap();
-    assert_eq!(started.trim(), "1", "{case}");
+    // The agent writes this at its start, which may be after its start is recorded.
+    let count = || fs::read_to_string(stage.path("scripts/.worker")).unwrap_or_default();
+    wait_for("the agent", || !count().trim().is_empty());
+    assert_eq!(count().trim(), "1", "{case}");
     let [choice] = choices(&stage, &id).try_into().unwrap();
     let expected = match choice.route.by {
         RoutedBy::Router => "other",
