@@ -1,6 +1,5 @@
 //! What this machine can do for a sandbox, found by trying it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use orange_config::Environment;
@@ -15,8 +14,6 @@ const SCOPED: u8 = 6;
 pub enum Level {
     /// Nothing.
     None,
-    /// Landlock and seccomp without namespaces. No run is started at this level yet.
-    Partial,
     /// Namespaces and seccomp, and Landlock where the kernel has it.
     Full,
 }
@@ -38,9 +35,6 @@ pub struct Capabilities {
     pub gaps: Vec<Gap>,
     /// The Landlock version, 0 if there is none; more than 6 counts as 6.
     pub landlock: u8,
-    pub has_seccomp: bool,
-    /// Whether programs may type into their terminal (TIOCSTI); `None` if the system does not say.
-    pub allows_typing: Option<bool>,
     pub is_root: bool,
 }
 
@@ -72,19 +66,15 @@ impl Capabilities {
                 fix: String::from("use Linux 6.12 or newer with Landlock enabled"),
             });
         }
-        let level = match (&bwrap, has_seccomp, landlock >= SCOPED) {
-            (Some(_), true, _) => Level::Full,
-            (None, true, true) => Level::Partial,
+        let level = match &bwrap {
+            Some(_) if has_seccomp => Level::Full,
             _ => Level::None,
         };
-        let allows_typing = fs::read_to_string("/proc/sys/dev/tty/legacy_tiocsti").ok();
         Capabilities {
             level,
             bwrap,
             gaps,
             landlock,
-            has_seccomp,
-            allows_typing: allows_typing.map(|text| text.trim() == "1"),
             is_root: rustix::process::geteuid().is_root(),
         }
     }

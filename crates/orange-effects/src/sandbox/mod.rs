@@ -12,6 +12,7 @@ mod ending;
 #[cfg(target_os = "linux")]
 mod linux;
 mod places;
+mod sandboxed_run;
 mod system_mounts;
 mod unstarted;
 #[cfg(not(target_os = "linux"))]
@@ -27,5 +28,6 @@ pub use describe::{DescribeError, DescribeRequest, describe};
 pub use description::{Description, Limits, Mount, Network};
 pub use ending::AgentExit;
 pub use places::is_inside;
-pub use system::{SandboxedRun, StartOutside, ask_outside, confine, run_in_sandbox, run_init};
+pub use sandboxed_run::{SandboxedRun, StartOutside};
+pub use system::{ask_outside, confine, run_in_sandbox, run_init};
 pub use unstarted::SandboxError;

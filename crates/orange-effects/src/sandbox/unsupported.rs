@@ -1,32 +1,14 @@
 //! Other systems have no sandbox for orange.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use orange_config::Environment;
 
 use super::capabilities::Gap;
-use super::description::Description;
 use super::ending::AgentExit;
+use super::sandboxed_run::SandboxedRun;
 use super::unstarted::SandboxError;
-use crate::run::RawText;
-
-pub type StartOutside = Box<dyn Fn(&[&str]) -> Option<u32> + Send>;
-
-/// An agent and its sandbox.
-pub struct SandboxedRun<'a> {
-    pub description: &'a Description,
-    pub program: &'a OsStr,
-    pub arguments: &'a [RawText],
-    pub directory: &'a Path,
-    pub environment: BTreeMap<OsString, OsString>,
-    pub folder: &'a Path,
-    pub output: Option<File>,
-    pub start_outside: StartOutside,
-}
 
 pub fn run_in_sandbox(_run: SandboxedRun<'_>) -> Result<AgentExit, SandboxError> {
     Err(SandboxError::Unsupported)

@@ -230,7 +230,7 @@ impl Accepted {
     }
 }
 
-/// Whether the source ended with an error of its own, not because nobody read on.
+/// Whether the source failed by itself, and not because its reader closed the pipe.
 fn has_failed_alone(source: &CommandOutput) -> bool {
     match source.ending {
         CommandExit::Code(code) => code != 0 && !source.stderr.bytes.is_empty(),

@@ -26,7 +26,7 @@ use crate::sandbox::places::{CONTROL, PLAN, START};
 /// All that are ignored when this process starts, and those that are passed on.
 const WATCHED: [i32; 7] = [SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
 
-/// Whoever ends a run may signal several of its processes; the agent gets one signal.
+/// A kill of a run may signal several of its processes; the agent gets one signal.
 const REPEATED: Duration = Duration::from_millis(300);
 
 /// A program that stops because it may not use the terminal stops again at once.
@@ -147,7 +147,7 @@ impl Init {
         }
     }
 
-    /// Nobody could continue a stopped agent: its terminal has no shell.
+    /// Continues a process that has stopped: its terminal has no shell in which the user could.
     fn resume(&self, process: Pid, signal: Option<i32>) {
         if matches!(signal, Some(SIGTTIN | SIGTTOU)) {
             thread::sleep(STOP_PAUSE);

@@ -19,6 +19,6 @@ mod trial;
 pub use confine::confine;
 pub use init::run_init;
 pub(super) use kernel_rules::landlock_abi;
-pub use outside_requests::{StartOutside, ask_outside};
-pub use parent::{SandboxedRun, run_in_sandbox};
+pub use outside_requests::ask_outside;
+pub use parent::run_in_sandbox;
 pub(super) use trial::working_bwrap;

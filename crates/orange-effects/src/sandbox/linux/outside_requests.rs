@@ -9,6 +9,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
 use crate::sandbox::places::OUTSIDE;
+use crate::sandbox::sandboxed_run::StartOutside;
 
 /// The longest request.
 const MAX_BYTES: u64 = 4096;
@@ -18,9 +19,6 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The commands that may be started; each takes a task.
 const COMMANDS: [&str; 2] = ["perform", "gather"];
-
-/// Starts `orange` with these arguments outside, and returns its process id.
-pub type StartOutside = Box<dyn Fn(&[&str]) -> Option<u32> + Send>;
 
 /// Asks `exec-run` to start `orange` with these arguments outside of this process's sandbox.
 pub fn ask_outside(words: &[&str]) -> io::Result<u32> {

@@ -1,12 +1,10 @@
 //! Runs an agent in a sandbox, and ends as it ends.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
 use std::process::{Child, ExitStatus};
 use std::thread;
 use std::time::Duration;
@@ -19,7 +17,7 @@ use super::arguments::{RunFiles, sandbox_arguments, with_nul};
 use super::control::{
     FirstConnection, Signals, inherited_file, listen_in, wait_readable, watch_signals,
 };
-use super::outside_requests::{StartOutside, answer_requests};
+use super::outside_requests::answer_requests;
 use super::private_home::prepare_home;
 use super::protocol::{Plan, Report, Request, StartFailure};
 use super::terminal::is_foreground;
@@ -27,6 +25,7 @@ use crate::command::Invocation;
 use crate::run::RawText;
 use crate::sandbox::description::{Description, Mount};
 use crate::sandbox::ending::AgentExit;
+use crate::sandbox::sandboxed_run::SandboxedRun;
 use crate::sandbox::unstarted::SandboxError;
 
 /// What ends a program by default and is passed on to the agent.
@@ -35,23 +34,9 @@ const FORWARDED: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2]
 /// How long the agent may take to end after SIGTERM or SIGHUP.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Becomes bwrap with the usual signals ignored: whoever ends a run signals all its processes, and
-/// bwrap would take the agent down before the agent can clean up. Process 1 gets its own handlers.
+/// Becomes bwrap with the usual signals ignored: a kill of a run signals all its processes, and bwrap
+/// would take the agent down before the agent can clean up. Process 1 gets its own handlers.
 const IGNORING: &str = "trap '' HUP INT QUIT TERM; exec \"$@\"";
-
-/// An agent and its sandbox.
-pub struct SandboxedRun<'a> {
-    pub description: &'a Description,
-    pub program: &'a OsStr,
-    pub arguments: &'a [RawText],
-    pub directory: &'a Path,
-    pub environment: BTreeMap<OsString, OsString>,
-    /// The private folder of the run, for sockets.
-    pub folder: &'a Path,
-    /// Where the output goes, if not to this process's own.
-    pub output: Option<File>,
-    pub start_outside: StartOutside,
-}
 
 /// Runs the agent until it ends. Must be called on the main thread: the system ends bwrap with the
 /// thread that started it.
