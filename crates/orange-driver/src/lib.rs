@@ -99,13 +99,14 @@ pub use workspaces::rescues::{Destination, RescueInfo};
 pub use workspaces::test_run::TestResult;
 pub use workspaces::unread_filters::UnreadFilter;
 
-pub use context::outside::start_outside_of;
 pub use orange_effects::command::{Invocation, create_session, end_with_caller};
 pub use orange_effects::git::{
     BranchDiff, DiffPart, DiffSize, FileDiff, MergeObstacle, MergePreview, Operation,
 };
 pub use orange_effects::run::exec_run;
-pub use orange_effects::sandbox::{AgentExit, confine, run_init};
+pub use orange_effects::sandbox::{
+    AgentExit, CallPolicy, CallResult, OutputStream, call_outside, confine, is_inside, run_init,
+};
 pub use orange_effects::tmux::Observation;
 pub use orange_store::{
     ChildCount, InboxEntry as Message, RebuildReport, TaskRow, steps as crash_points,

@@ -30,7 +30,7 @@ mod linux {
 
     use orange_config::{Environment, Harness, Home, StartMode};
     use orange_effects::run::Launch;
-    use orange_effects::sandbox::{Capabilities, DescribeRequest, Description, describe};
+    use orange_effects::sandbox::{Capabilities, DescribeRequest, Description, Network, describe};
     use orange_engine::language::workflow::Permissions;
     use orange_engine::names::{RunId, TaskId};
     use orange_engine::role::Role;
@@ -70,14 +70,17 @@ mod linux {
                 bwrap,
                 orange: Path::new(env!("CARGO_BIN_EXE_orange")),
                 user_home: &path("ada"),
-                private_home: &path("private"),
+                private_home: Some(&path("private")),
                 program: Path::new("/bin/true"),
                 path: environment.variable("PATH"),
                 read: Vec::new(),
+                given: Vec::new(),
                 copy: Vec::new(),
                 share: Vec::new(),
                 writable: vec![path("w"), path("orange")],
                 worktree: None,
+                others: Vec::new(),
+                network: Network::Open,
             });
             let text = "name = \"true\"\nbinary = \"/bin/true\"\n[args]\nfull = []\n";
             Bench {

@@ -24,6 +24,8 @@ use serde_json::json;
 
 use crate::DriverError;
 use crate::agents::Agents;
+use crate::context::run_location::report_folder;
+use crate::context::run_sandbox::RunSandbox;
 
 /// How many bytes are read at once; the next reading continues after them.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
@@ -323,16 +325,25 @@ impl Agents {
         task: &TaskId,
         run: &RunId,
     ) -> Option<(PathBuf, Vec<PathBuf>)> {
+        let directory = self.context.run_directory(project, task, run).ok()?;
         match harness.usage_source(&self.context.environment)? {
             UsageSource::RunFile(name) => {
-                let directory = self.context.run_directory(project, task, run).ok()?;
-                let path = directory.join(name);
-                Some((directory, vec![path]))
+                let folder = report_folder(&directory);
+                let path = folder.join(name);
+                Some((folder, vec![path]))
             }
             UsageSource::Transcripts(folder) => {
                 let events = self.events_of(project, task, run);
                 let paths = events.into_iter().filter_map(|it| it.transcript);
-                Some((folder, paths.map(PathBuf::from).collect()))
+                let paths = paths.map(PathBuf::from);
+                Some(match RunSandbox::load(&directory) {
+                    // The agent names its files as it sees them.
+                    Some(sandbox) => {
+                        let paths = paths.filter_map(|path| sandbox.outside(&path));
+                        (sandbox.private_home.clone(), paths.collect())
+                    }
+                    None => (folder, paths.collect()),
+                })
             }
         }
     }

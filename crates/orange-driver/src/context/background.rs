@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use orange_config::clock::{self, Deadline};
 use orange_config::{ORANGE_BACKGROUND, ORANGE_CALLER, ORANGE_HOME};
-use orange_effects::command::{CommandError, Invocation, start_detached};
+use orange_effects::command::{Invocation, start_detached};
 use orange_effects::process::{Liveness, ProcessIdentity};
-use orange_effects::sandbox::{ask_outside, is_inside};
 use orange_engine::names::TaskId;
 use orange_store::{Store, StoreError};
 
@@ -57,9 +56,6 @@ impl Context {
         mut variables: BTreeMap<OsString, OsString>,
         words: &[&str],
     ) -> Result<ProcessIdentity, DriverError> {
-        if is_inside() {
-            return start_from_inside(words);
-        }
         variables.insert(ORANGE_HOME.into(), self.home.path().into());
         // Do not pass the token on for an agent: the agent could send it to a server of its own.
         let is_for_agent = self.environment.variable(ORANGE_CALLER).is_some();
@@ -124,20 +120,6 @@ impl Context {
         }
         Ok(())
     }
-}
-
-/// In a sandbox, a performer would end with the agent and see no other process, so `exec-run` starts
-/// it outside.
-fn start_from_inside(words: &[&str]) -> Result<ProcessIdentity, DriverError> {
-    let pid = ask_outside(words).map_err(|source| CommandError::NotStarted {
-        command: format!("`orange {}`", words.join(" ")),
-        source,
-    })?;
-    Ok(ProcessIdentity {
-        pid,
-        start: None,
-        boot: None,
-    })
 }
 
 /// The process that was started last for a job, and when to start another.

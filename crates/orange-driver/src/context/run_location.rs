@@ -51,6 +51,16 @@ pub(crate) fn result_file(launch_directory: &Path) -> PathBuf {
     launch_directory.with_file_name("result.jsonl")
 }
 
+/// The folder in which a headless run leaves its report; all that is in it comes from the agent.
+pub(crate) fn report_folder(run_directory: &Path) -> PathBuf {
+    run_directory.join("from-agent")
+}
+
+/// The report of a headless run.
+pub(crate) fn report_file(run_directory: &Path) -> PathBuf {
+    report_folder(run_directory).join("report.json")
+}
+
 /// The file with the state of the repository before a run that may only read it.
 pub(crate) fn repository_file(run_directory: &Path) -> PathBuf {
     run_directory.join("repository.json")

@@ -39,7 +39,7 @@ impl Forge {
         let head: String = fingerprint.head.as_str().chars().take(12).collect();
         let digest: String = fingerprint.digest.chars().take(12).collect();
         let name = format!("{head}-{digest}.md");
-        Ok(directory.path().join("feedback").join(name))
+        Ok(directory.feedback().join(name))
     }
 }
 

@@ -87,6 +87,9 @@ impl Performer {
             delivery.sent_at = Some(typed_at);
             return note(store, message, delivery);
         }
+        // The message may be about commits that the agent does not have yet.
+        self.workspaces
+            .refresh_private_repositories(store, message.task);
         let before = self.require_usable_pane(message)?;
         let is_in_input = before.screen.is_waiting();
         let should_type = !is_in_input && !is_recent(delivery.typed_at, ECHO_TIMEOUT);

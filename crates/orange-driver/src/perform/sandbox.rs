@@ -1,15 +1,21 @@
 //! Decides which sandbox a run starts in, if any.
 
+use std::fs;
+
 use orange_config::{Environment, Harness, LogLevel, SandboxMode};
-use orange_effects::git::Git;
-use orange_effects::sandbox::{Capabilities, DescribeRequest, Description, describe};
+use orange_effects::run::given_files;
+use orange_effects::sandbox::{Capabilities, DescribeRequest, Description, Network, describe};
 use orange_engine::Task;
+use orange_engine::context_file::CONTEXT_FILE;
 use orange_engine::effect::Spawn;
 use orange_store::{TaskDirectory, WorkspaceRecord};
 use serde_json::json;
 
+use crate::context::run_location::report_folder;
+use crate::context::run_sandbox::RunSandbox;
 use crate::failure::Failure;
 use crate::perform::Performer;
+use crate::workspaces::private_repository::RepositoryMounts;
 
 impl Performer {
     /// The sandbox of a run; `None` if the user did not turn it on, or if this machine has none and
@@ -46,33 +52,67 @@ impl Performer {
         let private_home = directory.path().join(format!("home.{}", harness.name));
         let program = harness.locate(environment.variable("PATH"));
         let program = program.map_err(Failure::permanent)?;
-        // Until the broker exists, the agent's own calls of `orange` and git need orange's home and
-        // the repository. So it can still write the database, other worktrees and the refs.
-        let mut writable = vec![home.path().to_owned()];
+        let run = directory.run(&spawn.run).map_err(Failure::permanent)?;
+        let mut writable = vec![report_folder(&run)];
+        let (mut others, mut shared) = (Vec::new(), None);
+        // Feedback may arrive while the agent runs.
+        fs::create_dir_all(directory.feedback()).map_err(Failure::temporary)?;
         let mut read = settings.read;
         read.extend(harness.sandbox.read(environment));
+        // What prompts and messages name.
+        read.extend([run.join(CONTEXT_FILE), directory.issue_file()]);
+        read.extend([directory.feedback(), home.skills()]);
+        let [prompt, folder] = given_files(&run.join("launch"));
+        let has_files = !harness.run_files.is_empty();
+        let given = [prompt].into_iter().chain(has_files.then_some(folder));
         if let Some(workspace) = workspace {
-            let git = Git::open_checkout("git", &project.path, &self.context.environment);
-            let git = git.map_err(Failure::temporary)?;
-            writable.push(git.shared_directory().to_owned());
             writable.push(workspace.path.clone());
+            let mounts = self.workspaces.prepare_private_repository(
+                task,
+                project,
+                workspace,
+                &spawn.role,
+                &spawn.run,
+            );
+            match mounts.map_err(Failure::temporary)? {
+                RepositoryMounts::Private(mounts) => others = mounts,
+                RepositoryMounts::Shared { directory, reason } => {
+                    let more = json!({ "run": spawn.run, "reason": reason });
+                    let context = &self.context;
+                    context.log(LogLevel::Warn, &task.id, "repository shared", more);
+                    shared = Some(reason);
+                    writable.push(directory);
+                }
+            }
         } else {
             read.push(project.path.clone());
+            writable.push(directory.own_directory());
         }
         let description = describe(&DescribeRequest {
             bwrap,
             orange: &self.context.orange,
             user_home,
-            private_home: &private_home,
+            private_home: Some(&private_home),
             program: &program,
             path: environment.variable("PATH"),
             read,
+            given: given.collect(),
             copy: harness.sandbox.copy(environment),
             share: harness.sandbox.share(environment),
             writable,
             worktree: workspace.map(|it| it.path.as_path()),
+            others,
+            network: Network::Open,
         });
-        description.map(Some).map_err(Failure::permanent)
+        let description = description.map_err(Failure::permanent)?;
+        let sandbox = RunSandbox {
+            level: String::from("full"),
+            shared_repository: shared,
+            user_home: user_home.to_owned(),
+            private_home,
+        };
+        sandbox.save(&run).map_err(Failure::temporary)?;
+        Ok(Some(description))
     }
 
     /// Starts without a sandbox, unless the user requires one.

@@ -1,5 +1,6 @@
 //! Starts an agent in its own pane.
 
+use std::fs;
 use std::path::Path;
 
 use orange_config::clock;
@@ -21,7 +22,7 @@ use orange_store::{
 use super::deliver::NUDGE;
 use super::own_directory::name_repository;
 use crate::context::ids;
-use crate::context::run_location;
+use crate::context::run_location::{self, report_file, report_folder};
 use crate::failure::Failure;
 use crate::perform::Performer;
 use crate::perform::context_file::names_context_file;
@@ -173,8 +174,10 @@ impl Performer {
             self.prepare_own_directory(task, spawn)?
         };
         let directory = directory.as_path();
+        let run_directory = folder.parent().unwrap_or(folder);
+        fs::create_dir_all(report_folder(run_directory)).map_err(Failure::temporary)?;
         if spawn.headless {
-            let report = folder.with_file_name("report.json");
+            let report = report_file(run_directory);
             let report = report.to_string_lossy().into_owned();
             harness.set.insert(ORANGE_REPORT.to_owned(), report);
         }

@@ -118,7 +118,7 @@ impl Requests {
         );
         if has_branch && !matches!(step_result, StepResult::Refused(_)) {
             self.steps
-                .log_failure(id, self.workspaces.rename_session(store, id));
+                .log_failure(id, self.workspaces.complete_rename(store, id));
         }
         if let (StepResult::Refused(_), Some(document)) = (&step_result, document) {
             self.record_import(store, id, &request.request, document)?;

@@ -12,7 +12,7 @@ use orange_engine::report::Report;
 use orange_store::{GateCommand, Store, StoredTask, UnreadableReason};
 
 use crate::DriverError;
-use crate::context::run_location::repository_file;
+use crate::context::run_location::{report_file, repository_file};
 use crate::steps::{GatheredFacts, Steps, read_document};
 use crate::workspaces::kept::missing_worktree_notice;
 use crate::workspaces::repository::BranchQuestion;
@@ -38,6 +38,10 @@ impl Steps {
         let task = &stored.task;
         known.facts.entered = needs.entered;
         let mut commands = Vec::new();
+        let runs_commands = |fact: &FactNeeded| matches!(fact, FactNeeded::Command { .. });
+        if needs.facts.iter().any(runs_commands) {
+            self.workspaces.import_commits(store, task)?;
+        }
         for fact in &needs.facts {
             match fact {
                 FactNeeded::Document => {
@@ -142,10 +146,8 @@ impl Steps {
     /// The report of a headless run, if it left one; for an unreadable report, one that holds the
     /// reason.
     fn report(&self, task: &Task, run: &RunId) -> Result<Option<Report>, DriverError> {
-        let path = self
-            .context
-            .run_directory(&task.project, &task.id, run)?
-            .join("report.json");
+        let directory = self.context.run_directory(&task.project, &task.id, run)?;
+        let path = report_file(&directory);
         let bytes = match private_file::read_from_agent(&path, LARGEST_REPORT) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return Ok(None),

@@ -136,6 +136,10 @@ impl Steps {
             known.head = named_commit(cause);
             known.is_merge = is_merge(cause);
             known.is_end_of_run = matches!(cause, Cause::Observation(Observation::RunEnded { .. }));
+            if known.is_end_of_run {
+                let imported = self.workspaces.import_commits(store, &stored.task);
+                self.log_failure(id, imported);
+            }
             known.document = just_read.take();
             if known.document.is_none() && needs_document(cause) {
                 read_document(store, id, &mut known)?;

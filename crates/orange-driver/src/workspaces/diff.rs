@@ -1,11 +1,13 @@
 //! The diff of a task, for its reviewers.
 
+use orange_config::LogLevel;
 use orange_effects::git::{BranchDiff, DiffRequest, DiffSize};
 use orange_engine::Task;
 use orange_engine::event::Fact;
 use orange_engine::language::workflow::Trigger;
 use orange_engine::names::{CommitId, TaskId};
 use orange_store::Store;
+use serde_json::json;
 
 use crate::DriverError;
 use crate::workspaces::Workspaces;
@@ -52,6 +54,12 @@ impl Workspaces {
     pub fn diff(&self, task: &TaskId, stat: bool, colour: bool) -> Result<BranchDiff, DriverError> {
         let store = self.context.read_store()?;
         let task = store.require(task)?.task;
+        if let Err(error) = self.import_commits(&store, &task) {
+            // The files are in the diff nevertheless, as uncommitted work.
+            let more = json!({ "error": error.to_string() });
+            let context = &self.context;
+            context.log(LogLevel::Warn, &task.id, "commits.not_imported", more);
+        }
         let (project, git) = self.repository_of(&task)?;
         let workspace = ready_workspace(&store, &task)?;
         let merged = last_merge(&store, &task.id)?;

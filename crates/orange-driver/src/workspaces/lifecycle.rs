@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use orange_config::Project;
 use orange_config::clock;
+use orange_config::{LogLevel, Project};
 use orange_effects::git::{
     AcquireRefusal, AcquireRequest, AcquireResult, AcquiredWorkspace, Freshness, Git, GitError,
     IgnoredEntry, Phase, ReleaseRequest, ReleaseResult, Slot, Worktree,
@@ -15,6 +15,7 @@ use orange_engine::Task;
 use orange_engine::effect::EffectOutcome;
 use orange_engine::names::WorkspaceName;
 use orange_store::{Store, StoreError, WorkspaceRecord, WorkspaceState};
+use serde_json::json;
 
 use super::default_branch::{MissingDefaultBranch, missing_default_branch};
 use super::prepare::Script;
@@ -139,6 +140,12 @@ impl Workspaces {
             .require(&task.project)
             .map_err(Failure::temporary)?;
         let git = self.open_repository(project).map_err(Failure::temporary)?;
+        if let Err(error) = self.retire_private_repositories(task, project, &git, &workspace) {
+            // The commits stay in the private repository; the files go into a rescue.
+            let more = json!({ "error": error.to_string() });
+            let context = &self.context;
+            context.log(LogLevel::Warn, &task.id, "commits.not_imported", more);
+        }
         orange_store::release(store, &task.id, clock::now()).map_err(Failure::temporary)?;
         let released = git.release(&ReleaseRequest {
             slot: slot(&workspace),

@@ -14,6 +14,7 @@ pub(crate) mod pager;
 pub(crate) mod pool;
 pub(crate) mod ports;
 pub(crate) mod prepare;
+pub(crate) mod private_repository;
 pub(crate) mod registered_remote;
 pub(crate) mod rename;
 pub(crate) mod repository;

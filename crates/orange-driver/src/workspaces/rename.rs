@@ -1,4 +1,4 @@
-//! Renames a task's branch in its worktree, and its tmux session.
+//! Renames a task's branch, also in its sandboxes, and its tmux session.
 
 use orange_engine::input::{Request, RequestKind};
 use orange_engine::names::{BranchName, TaskId};
@@ -68,10 +68,11 @@ impl Workspaces {
         Ok(worktree.rename_branch(&renamed.to, &renamed.from)?)
     }
 
-    /// Names the task's tmux session after its branch; if this fails, running `update --branch`
-    /// again repeats it.
-    pub(crate) fn rename_session(&self, store: &Store, id: &TaskId) -> Result<(), DriverError> {
+    /// Renames the branch in the task's sandboxes, and names its tmux session after it; if this
+    /// fails, running `update --branch` again repeats it.
+    pub(crate) fn complete_rename(&self, store: &Store, id: &TaskId) -> Result<(), DriverError> {
         let task = store.require(id)?.task;
+        self.refresh_private_repositories(store, &task);
         if task.runs.is_empty() {
             return Ok(());
         }

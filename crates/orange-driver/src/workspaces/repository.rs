@@ -59,6 +59,9 @@ impl Workspaces {
         let known = store.require(task)?.task;
         let workspace = ready_workspace(&store, &known)?;
         let workspace = workspace.ok_or_else(|| unknown("it has no workspace"))?;
+        if let Some(branch) = self.branch_for_agents(&known)? {
+            return Ok(branch);
+        }
         let (_, git) = self.repository_of(&known)?;
         let branch = git.worktree(&workspace.path)?.branch()?;
         branch.ok_or_else(|| unknown("its worktree is not on a branch"))
@@ -114,6 +117,10 @@ impl Workspaces {
         task: &Task,
         question: BranchQuestion<'_>,
     ) -> Result<GitFacts, DriverError> {
+        // A branch that is about to be renamed is imported under its new name.
+        if question.branch.is_none_or(|it| *it == task.branch) {
+            self.import_commits(store, task)?;
+        }
         let (project, git) = self.repository_of(task)?;
         let branch = question.branch.unwrap_or(&task.branch);
         let submitted = task.submission.as_ref().map(|it| &it.commit);

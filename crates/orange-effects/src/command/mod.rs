@@ -8,6 +8,7 @@ mod conversation;
 mod feed;
 mod find;
 mod foreground;
+mod piped;
 mod tether;
 
 use std::collections::BTreeMap;

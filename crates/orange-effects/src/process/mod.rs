@@ -46,8 +46,6 @@ use std::process::ExitStatus;
 use orange_engine::evidence::Evidence;
 use serde::{Deserialize, Serialize};
 
-use crate::sandbox::is_inside;
-
 /// One process, distinct from any that gets its pid later.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -98,9 +96,6 @@ fn join_pids(pids: &[u32], separator: &str) -> String {
     let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
     pids.join(separator)
 }
-
-/// Why a process that is not found may still run.
-const HIDDEN: &str = "this process runs in a sandbox, which hides the processes outside";
 
 /// What the system reports about a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,7 +162,6 @@ impl ProcessIdentity {
         let is_same = |stat: &Stat| self.start.is_none_or(|start| start == stat.start);
         Ok(match system::stat(self.pid)? {
             Some(stat) if is_same(&stat) && !stat.has_ended => Liveness::Alive,
-            _ if is_inside() => Liveness::Unknown(HIDDEN.to_owned()),
             _ => Liveness::Gone,
         })
     }

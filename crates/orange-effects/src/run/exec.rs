@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use orange_config::{Environment, ORANGE_HOME};
+use orange_config::{Environment, ORANGE_RUN_PROOF};
 use serde::{Deserialize, Serialize};
 
 use super::file::{RunFile, RunFileError};
@@ -13,7 +13,7 @@ use super::raw_text::RawText;
 use crate::command::{CommandError, Invocation};
 use crate::private_file::{self, PrivateFileError};
 use crate::process::set_open_file_limit;
-use crate::sandbox::{AgentExit, SandboxError, SandboxedRun, StartOutside, run_in_sandbox};
+use crate::sandbox::{AgentExit, Broker, CallPolicy, SandboxError, SandboxedRun, run_in_sandbox};
 
 /// Why this process could not start the agent.
 #[derive(Debug, thiserror::Error)]
@@ -44,12 +44,12 @@ pub struct ExecFailure {
 ///
 /// `pane` is the environment of this process, in which tmux describes the terminal. `notify_user`
 /// explains to the user why the pane stays empty when all of the agent's output goes into a file.
-/// `start_outside_of` makes what starts `orange` outside of the sandbox for a home.
+/// `policy` decides which calls of `orange` a sandboxed agent may make.
 pub fn exec_run(
     path: &Path,
     pane: &Environment,
     notify_user: impl FnOnce(&str),
-    start_outside_of: impl FnOnce(&OsStr) -> StartOutside,
+    policy: CallPolicy,
 ) -> Result<AgentExit, ExecError> {
     let file = RunFile::take(path)?;
     let mut environment: BTreeMap<OsString, OsString> = pane.pane_variables();
@@ -82,8 +82,13 @@ pub fn exec_run(
         leave_note(path, is_missing, &error);
         return Err(error.into());
     };
-    let home = file.environment.get(ORANGE_HOME).map(RawText::as_os_str);
-    let start_outside = start_outside_of(home.unwrap_or_default());
+    let broker = Broker {
+        orange: Path::new(description.orange.as_os_str()).to_owned(),
+        environment: environment.clone(),
+        directory: Path::new(file.directory.as_os_str()).to_owned(),
+        policy,
+    };
+    environment.remove(OsStr::new(ORANGE_RUN_PROOF));
     let exit = run_in_sandbox(SandboxedRun {
         description,
         program: file.program.as_os_str(),
@@ -92,7 +97,7 @@ pub fn exec_run(
         environment,
         folder: path.parent().unwrap_or(Path::new("/")),
         output,
-        start_outside,
+        broker,
     });
     if let Err(error) = &exit {
         leave_note(path, error.is_missing_program(), error);

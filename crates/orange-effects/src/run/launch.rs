@@ -70,6 +70,12 @@ pub enum LaunchError {
     Prompt(#[from] PrivateFileError),
 }
 
+/// The prompt and the folder of the harness's other files, in the folder of a start: what the agent
+/// reads there.
+pub fn given_files(folder: &Path) -> [PathBuf; 2] {
+    [folder.join("prompt.md"), folder.join("given")]
+}
+
 impl Launch<'_> {
     /// Writes the prompt, the run file and the harness's other files into the run's own directory;
     /// returns the path of the run file.
@@ -77,8 +83,7 @@ impl Launch<'_> {
     /// Writing twice is the same as writing once. The files are not synced to disk: a power loss
     /// also ends the pane that reads them.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, LaunchError> {
-        let prompt_file = folder.join("prompt.md");
-        let run_folder = folder.join("given");
+        let [prompt_file, run_folder] = given_files(folder);
         let values = Values {
             prompt: self.prompt,
             prompt_file: &prompt_file,

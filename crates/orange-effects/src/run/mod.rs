@@ -7,5 +7,5 @@ mod raw_text;
 
 pub use exec::{ExecError, ExecFailure, exec_failure, exec_run};
 pub use file::{RunFile, RunFileError};
-pub use launch::{Launch, LaunchError};
+pub use launch::{Launch, LaunchError, given_files};
 pub use raw_text::RawText;

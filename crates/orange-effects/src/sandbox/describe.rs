@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::description::{Description, Limits, Mount, Network};
-use super::system_mounts::{is_hidden, is_in_system, system_mounts};
+use super::system_mounts::{TEMPORARY_BYTES, is_hidden, is_in_system, system_mounts};
 use crate::run::RawText;
 
 /// Variables by which programs find sockets that are not in the sandbox.
@@ -27,13 +27,16 @@ pub struct DescribeRequest<'a> {
     pub bwrap: &'a Path,
     pub orange: &'a Path,
     pub user_home: &'a Path,
-    pub private_home: &'a Path,
+    /// The folder that replaces the home; `None` for an empty one.
+    pub private_home: Option<&'a Path>,
     /// The agent's program.
     pub program: &'a Path,
     /// The agent's `PATH`; its folders are visible.
     pub path: Option<&'a OsStr>,
     /// Files and folders that are visible if they exist.
     pub read: Vec<PathBuf>,
+    /// Files and folders that are visible and will exist when the agent starts.
+    pub given: Vec<PathBuf>,
     /// Files of the user's home that are copied into the private home.
     pub copy: Vec<PathBuf>,
     /// Files of the user's home that the agent writes too, if they exist.
@@ -42,6 +45,9 @@ pub struct DescribeRequest<'a> {
     pub writable: Vec<PathBuf>,
     /// The worktree, if the run has one; its link to the repository cannot be replaced.
     pub worktree: Option<&'a Path>,
+    /// What is visible at other paths than outside.
+    pub others: Vec<Mount>,
+    pub network: Network,
 }
 
 /// Why no sandbox can be described.
@@ -84,17 +90,26 @@ pub fn describe(request: &DescribeRequest<'_>) -> Result<Description, DescribeEr
     let read = read.chain(folders).chain(link);
     let read = read.chain(program_places(request.program, home));
     let read = read.chain([request.orange.to_owned()]);
-    for path in read.filter(|path| may_show(path, home) && !is_in_system(path)) {
+    let read = read.filter(|path| may_show(path, home) && !is_in_system(path));
+    for path in read.chain(request.given.iter().cloned()) {
         push(&mut shown, Mount::ReadOnly { path: path.into() });
     }
+    shown.extend(request.others.iter().cloned());
     if !is_in_system(home) || is_hidden(home) {
-        shown.push(Mount::Home);
+        shown.push(match request.private_home {
+            Some(source) => Mount::Other {
+                source: source.into(),
+                path: home.into(),
+                is_read_only: false,
+            },
+            None => Mount::Temporary {
+                path: home.into(),
+                bytes: Some(TEMPORARY_BYTES),
+            },
+        });
     }
     // A parent comes before its children, so that it does not hide them.
-    shown.sort_by_key(|mount| match mount {
-        Mount::ReadOnly { path } | Mount::Writable { path } => PathBuf::from(path.as_os_str()),
-        _ => home.to_owned(),
-    });
+    shown.sort_by_key(|mount| mount.path().to_owned());
     let mut mounts = system_mounts();
     mounts.extend(shown);
     let copies = request.copy.iter();
@@ -103,12 +118,12 @@ pub fn describe(request: &DescribeRequest<'_>) -> Result<Description, DescribeEr
         bwrap: request.bwrap.into(),
         orange: request.orange.into(),
         user_home: home.into(),
-        private_home: request.private_home.into(),
+        private_home: request.private_home.map(Into::into),
         copies: copies.map(RawText::from).collect(),
         mounts,
         limits: Limits::default(),
         hostname: String::from("orange"),
-        network: Network::Open,
+        network: request.network,
         hidden_variables: HIDDEN_VARIABLES.map(str::to_owned).to_vec(),
     })
 }
@@ -176,14 +191,17 @@ mod tests {
             bwrap: Path::new("/usr/bin/bwrap"),
             orange: Path::new("/usr/bin/true"),
             user_home: home,
-            private_home: Path::new("/nowhere/private"),
+            private_home: Some(Path::new("/nowhere/private")),
             program,
             path: None,
             read: Vec::new(),
+            given: Vec::new(),
             copy: Vec::new(),
             share: Vec::new(),
             writable: Vec::new(),
             worktree: None,
+            others: Vec::new(),
+            network: Network::Open,
         }
     }
 
@@ -200,7 +218,9 @@ mod tests {
         let mounts = mounts.filter_map(|mount| match mount {
             Mount::ReadOnly { path } => Some(format!("read {}", text(path)?)),
             Mount::Writable { path } => Some(format!("write {}", text(path)?)),
-            Mount::Home => Some(String::from("home")),
+            Mount::Other { path, .. } if Path::new(path.as_os_str()) == request.user_home => {
+                Some(String::from("home"))
+            }
             _ => None,
         });
         mounts.collect()

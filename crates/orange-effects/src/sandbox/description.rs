@@ -1,5 +1,7 @@
 //! What a run's sandbox shows, limits and hides; pure data.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use crate::run::RawText;
@@ -12,10 +14,11 @@ pub struct Description {
     pub bwrap: RawText,
     /// This program, which is visible inside at the same path.
     pub orange: RawText,
-    /// The user's home directory, where the private home is mounted.
+    /// The user's home directory, which the sandbox hides.
     pub user_home: RawText,
-    /// The folder of the private home, which belongs to one task and harness.
-    pub private_home: RawText,
+    /// The folder of the private home, which belongs to one task and harness; `None` if the home is
+    /// empty and gone at the end.
+    pub private_home: Option<RawText>,
     /// Files that are copied from the user's home into the private home at every start, relative to
     /// the home.
     pub copies: Vec<RawText>,
@@ -38,8 +41,12 @@ pub enum Mount {
     Writable {
         path: RawText,
     },
-    /// The private home, at the path of the user's home.
-    Home,
+    /// What is at `source` outside.
+    Other {
+        source: RawText,
+        path: RawText,
+        is_read_only: bool,
+    },
     /// An empty folder in memory; `bytes` limits its size.
     Temporary {
         path: RawText,
@@ -51,6 +58,36 @@ pub enum Mount {
         path: RawText,
         target: RawText,
     },
+}
+
+impl Mount {
+    /// Where it is inside.
+    pub(super) fn path(&self) -> &Path {
+        let (Mount::ReadOnly { path }
+        | Mount::Writable { path }
+        | Mount::Other { path, .. }
+        | Mount::Temporary { path, .. }
+        | Mount::Link { path, .. }) = self;
+        Path::new(path.as_os_str())
+    }
+
+    /// Where it is inside, if it shows something of the machine.
+    pub(super) fn shown_at(&self) -> Option<&Path> {
+        match self {
+            Mount::ReadOnly { .. } | Mount::Writable { .. } | Mount::Other { .. } => {
+                Some(self.path())
+            }
+            Mount::Temporary { .. } | Mount::Link { .. } => None,
+        }
+    }
+
+    /// What it shows of the machine.
+    pub(super) fn source(&self) -> Option<&Path> {
+        match self {
+            Mount::Other { source, .. } => Some(Path::new(source.as_os_str())),
+            _ => self.shown_at(),
+        }
+    }
 }
 
 /// Limits of every process inside; `None` keeps the limit of the pane.
@@ -80,4 +117,6 @@ impl Default for Limits {
 pub enum Network {
     /// Everything that this machine reaches.
     Open,
+    /// Nothing; not even this machine's own services.
+    None,
 }

@@ -3,8 +3,9 @@
 //! `orange exec-run` stays outside as the parent of bwrap (`parent`). Inside, `orange sandbox-init`
 //! is process 1 (`init`), and `orange sandbox-confine` takes the last rights away before it becomes
 //! the agent (`confine`). What is visible inside is decided before the start (`describe`) and
-//! travels in the run file (`description`).
+//! travels in the run file (`description`). Calls of `orange` inside are run outside (`broker`).
 
+mod broker;
 mod capabilities;
 mod describe;
 mod description;
@@ -23,11 +24,12 @@ use linux as system;
 #[cfg(not(target_os = "linux"))]
 use unsupported as system;
 
+pub use broker::{Broker, CallPolicy, CallResult, OutputStream, call_outside};
 pub use capabilities::{Capabilities, Gap, Level};
 pub use describe::{DescribeError, DescribeRequest, describe};
 pub use description::{Description, Limits, Mount, Network};
 pub use ending::AgentExit;
-pub use places::is_inside;
-pub use sandboxed_run::{SandboxedRun, StartOutside};
-pub use system::{ask_outside, confine, run_in_sandbox, run_init};
+pub use places::{OBJECTS, UPSTREAM, is_inside};
+pub use sandboxed_run::SandboxedRun;
+pub use system::{confine, program_in_sandbox, run_in_sandbox, run_init, trusted_bwrap};
 pub use unstarted::SandboxError;

@@ -14,11 +14,16 @@ pub(super) const CONTROL: &str = "/run/orange/control";
 /// The socket of process 1, where `sandbox-confine` reports a failed start.
 pub(super) const START: &str = "/run/orange/start";
 
-/// The socket of `exec-run` for work that must be done outside.
-pub(super) const OUTSIDE: &str = "/run/orange/outside";
+/// The socket of `exec-run` for calls of `orange`.
+pub(super) const BROKER: &str = "/run/orange/broker";
 
-/// Whether this process runs in a sandbox of orange: it cannot see the processes outside, so a
-/// process that it does not find may still run.
+/// The objects of the real repository.
+pub const OBJECTS: &str = "/run/orange/objects";
+
+/// The repository that stands for the remote.
+pub const UPSTREAM: &str = "/run/orange/upstream";
+
+/// Whether this process runs in a sandbox of orange, where no home of orange is visible.
 pub fn is_inside() -> bool {
-    Path::new(OUTSIDE).exists()
+    Path::new(BROKER).exists()
 }

@@ -5,11 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::Path;
 
+use super::broker::Broker;
 use super::description::Description;
 use crate::run::RawText;
-
-/// Starts `orange` with these arguments outside, and returns its process id.
-pub type StartOutside = Box<dyn Fn(&[&str]) -> Option<u32> + Send>;
 
 /// An agent and its sandbox.
 pub struct SandboxedRun<'a> {
@@ -22,5 +20,6 @@ pub struct SandboxedRun<'a> {
     pub folder: &'a Path,
     /// Where the output goes, if not to this process's own.
     pub output: Option<File>,
-    pub start_outside: StartOutside,
+    /// What runs the agent's calls of `orange`.
+    pub broker: Broker,
 }

@@ -1,14 +1,19 @@
 //! Other systems have no sandbox for orange.
 
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use orange_config::Environment;
 
 use super::capabilities::Gap;
+use super::description::Description;
 use super::ending::AgentExit;
 use super::sandboxed_run::SandboxedRun;
 use super::unstarted::SandboxError;
+use crate::command::Invocation;
+use crate::run::RawText;
 
 pub fn run_in_sandbox(_run: SandboxedRun<'_>) -> Result<AgentExit, SandboxError> {
     Err(SandboxError::Unsupported)
@@ -18,12 +23,23 @@ pub fn run_init() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-pub fn confine() -> io::Error {
-    io::ErrorKind::Unsupported.into()
+pub fn confine(_environment: &Environment) -> Option<io::Error> {
+    Some(io::ErrorKind::Unsupported.into())
 }
 
-pub fn ask_outside(_words: &[&str]) -> io::Result<u32> {
-    Err(io::ErrorKind::Unsupported.into())
+/// There is no description from which this could be called.
+pub fn program_in_sandbox(
+    description: &Description,
+    _program: &OsStr,
+    _arguments: &[RawText],
+    environment: &BTreeMap<OsString, OsString>,
+    _directory: &Path,
+) -> Invocation {
+    Invocation::new(description.bwrap.as_os_str(), environment.clone())
+}
+
+pub fn trusted_bwrap(_environment: &Environment, _worktrees: &[&Path]) -> Option<PathBuf> {
+    None
 }
 
 pub(super) fn landlock_abi() -> u8 {

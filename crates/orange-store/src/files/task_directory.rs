@@ -91,6 +91,11 @@ impl TaskDirectory {
         self.path.join("issue.md")
     }
 
+    /// What the forge reported, in files for the agent.
+    pub fn feedback(&self) -> PathBuf {
+        self.path.join("feedback")
+    }
+
     pub fn inbox(&self) -> PathBuf {
         self.path.join("inbox.json")
     }

@@ -12,7 +12,7 @@ use super::hidden::{
 use super::{
     Dashboard, agent_event, allow, attention, budget, chat, completions, config, demo, deny,
     doctor, forge, harness, help, inbox, install, issue, job, log, man, note, project, rebuild,
-    report, schema, serve, task, uninstall, usage, workflow, workspace,
+    report, sandbox_call, schema, serve, task, uninstall, usage, workflow, workspace,
 };
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Text};
@@ -156,9 +156,11 @@ impl Command {
             Command::Perform(args) => background::perform(args, environment),
             Command::Gather(args) => background::gather(args, environment),
             Command::RunJob(args) => background::run_job(args, environment),
-            Command::ExecRun(args) => exec_run::run(args, environment, output),
+            Command::ExecRun(args) => {
+                exec_run::run(args, environment, output, sandbox_call::permit)
+            }
             Command::SandboxInit(args) => sandbox_init::run(args),
-            Command::SandboxConfine(args) => Ok(sandbox_confine::run(args)),
+            Command::SandboxConfine(args) => sandbox_confine::run(args, environment),
             Command::Detach(args) => detach::run(args, environment, output),
             Command::Tether(args) => tether::run(args, environment),
             Command::StatusLine(args) => status_line::run(args, environment, output),
@@ -167,11 +169,11 @@ impl Command {
 }
 
 impl Arguments {
-    /// Parses a command line that starts with the program's own name.
-    pub fn parse(typed: &[OsString], output: &Output) -> Result<Self, EarlyExit> {
+    /// Parses a command line that starts with the program's own name; `width` is that of the help.
+    pub fn parse(typed: &[OsString], width: Option<usize>) -> Result<Self, EarlyExit> {
         // A closure that builds clap's definition anew: a clone for the rare second use would slow
         // down every command.
-        let command = || help::command(output.answer_width());
+        let command = || help::command(width);
         let typed = &move_json_behind_command(typed, command);
         let matches = command().try_get_matches_from(typed);
         let parsed = matches.and_then(|matches| {

@@ -19,7 +19,9 @@ pub fn run(
 ) -> Result<Exit, Error> {
     if !output.is_interactive() {
         let arguments_for_help = ["orange", "--help"].map(OsString::from);
-        if let Err(EarlyExit::Help(text)) = Arguments::parse(&arguments_for_help, output) {
+        if let Err(EarlyExit::Help(text)) =
+            Arguments::parse(&arguments_for_help, output.answer_width())
+        {
             output.answer(&text)?;
         }
         return Ok(Exit::Ok);

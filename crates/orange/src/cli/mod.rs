@@ -28,6 +28,7 @@ mod project;
 mod rebuild;
 mod report;
 mod request;
+mod sandbox_call;
 mod schema;
 mod serve;
 mod suggestion;
@@ -45,7 +46,7 @@ use answer::exit::Exit;
 use answer::schemas::Shape;
 use arguments::{Arguments, EarlyExit};
 use orange_config::{Environment, ORANGE_ROLE};
-use orange_driver::Driver;
+use orange_driver::{Driver, is_inside};
 use orange_engine::names::{ProjectName, TaskId};
 use orange_engine::role::Role;
 
@@ -77,7 +78,7 @@ fn run(
     environment: &Environment,
     output: &mut Output,
 ) -> Exit {
-    let result = match Arguments::parse(typed, output) {
+    let result = match Arguments::parse(typed, output.answer_width()) {
         Ok(arguments) => {
             if arguments.quiet {
                 output.be_quiet();
@@ -87,6 +88,9 @@ fn run(
             }
             match &arguments.command {
                 Some(_) if arguments.all => Err(misplaced_all_error()),
+                command if is_inside() && !sandbox_call::is_local(command.as_ref()) => {
+                    sandbox_call::run(command.as_ref(), typed, output)
+                }
                 Some(command) => command.run(dashboard, environment, output),
                 None => dashboard::run(&arguments, dashboard, environment, output),
             }
@@ -95,6 +99,7 @@ fn run(
             let answered = output.answer(&text).map_err(Error::from);
             answered.map(|()| Exit::Ok)
         }
+        Err(EarlyExit::Usage(_)) if is_inside() && agent_event::is_hook_call(typed) => Ok(Exit::Ok),
         Err(EarlyExit::Usage(error)) if agent_event::is_hook_call(typed) => {
             agent_event::log_invalid_call(&error, environment);
             Ok(Exit::Ok)

@@ -150,6 +150,18 @@ impl Output {
         self.answer_exactly(&self.render_foreign(bytes))
     }
 
+    /// Prints another program's error output, as [`Output::answer_foreign`] prints its output.
+    pub fn narrate_foreign(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let shown = if self.stderr.is_terminal() {
+            sanitize::sanitize(bytes).into_bytes()
+        } else {
+            bytes.to_vec()
+        };
+        let mut stderr = self.stderr.as_inner().lock();
+        stderr.write_all(&shown)?;
+        stderr.flush()
+    }
+
     /// What [`Output::answer`] would print.
     pub fn render(&self, text: &Text) -> io::Result<Vec<u8>> {
         let shown = self.glyphs.render(text.as_str(), self.stdout.is_terminal());

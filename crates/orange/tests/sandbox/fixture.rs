@@ -11,7 +11,9 @@ use std::time::Duration;
 use orange_config::clock::Deadline;
 use orange_config::{Environment, Harness, Home, StartMode};
 use orange_effects::run::Launch;
-use orange_effects::sandbox::{Capabilities, DescribeRequest, Description, Level, describe};
+use orange_effects::sandbox::{
+    Capabilities, DescribeRequest, Description, Level, Network, describe,
+};
 use orange_engine::language::workflow::Permissions;
 use orange_engine::names::{RunId, TaskId};
 use orange_engine::role::Role;
@@ -93,14 +95,17 @@ impl Fixture {
             bwrap: &self.bwrap,
             orange: &self.orange,
             user_home: &home,
-            private_home: &private,
+            private_home: Some(&private),
             program: Path::new("/bin/sh"),
             path: self.environment.variable("PATH"),
             read: Vec::new(),
+            given: Vec::new(),
             copy: Vec::new(),
             share: Vec::new(),
             writable: vec![self.path("w")],
             worktree: None,
+            others: Vec::new(),
+            network: Network::Open,
         });
         description.unwrap()
     }

@@ -37,7 +37,7 @@ fn the_home_is_hidden() {
             "cat ~/.ssh/id_ed25519",
             "cat ~/.netrc",
             "test -e ~/notes.txt",
-            "ls $ORANGE_HOME",
+            "ls ~/../orange",
             "ln -sf ~/.netrc link && cat link",
             "cat /proc/self/root$HOME/.netrc",
             "cat /proc/self/cwd/../ada/.netrc",

@@ -11,12 +11,14 @@
     reason = "a test that cannot set the stage must fail loudly, and says what it could not try"
 )]
 
+mod calls;
 mod capabilities;
 mod endings;
 mod fixture;
 mod hidden_files;
 mod ordinary_user;
 mod processes;
+mod repository_stories;
 #[path = "../schema_check/mod.rs"]
 mod schema_check;
 mod seccomp;

@@ -2,10 +2,11 @@
 
 use std::fs;
 
+use crate::fixture::processes_with;
 use crate::support::{PLAN_AND_WORK, Stage, log, wait_for, way};
 
 /// A stage whose agents are in a sandbox; they share the folder with their scripts.
-fn stage(workflow: &str) -> Stage {
+pub fn stage(workflow: &str) -> Stage {
     let stage = Stage::new(workflow);
     let path = stage.path("home/harnesses/script.toml");
     let definition = fs::read_to_string(&path).unwrap();
@@ -18,7 +19,7 @@ fn stage(workflow: &str) -> Stage {
 }
 
 /// Fails unless the agent that ran this was in a sandbox.
-const PROVE: &str = "\
+pub const PROVE: &str = "\
 [ \"$(uname -n)\" = orange ] && [ ! -e ~/secret ] && [ ! -e ~/repo/work.txt ] && give proof < /dev/null
 ";
 
@@ -78,5 +79,38 @@ fn a_pane_ends_with_the_code_of_the_agent() {
         shown.trim() == "7"
     });
     assert!(stage.path("scripts/proof").exists());
+    // The commit arrives when orange looks next.
+    stage.run_ok(&["task", "diff", id.as_str()]);
     assert_eq!(log(&stage, &id), ["one"]);
+}
+
+#[test]
+fn a_call_ends_with_its_caller_and_variables_give_no_other_role() {
+    let stage = stage("default");
+    let other = stage.create(&["Another task"]);
+    let wait = format!("orange task wait {other} --until done");
+    stage.script(
+        "worker-1",
+        &format!(
+            "{PROVE}{wait} & call=$!\necho $! | give call\npause stop\nkill -9 $call\n\
+             give killed < /dev/null\n\
+             export ORANGE_RUN_ID=x ORANGE_RUN_PROOF=y ORANGE_ROLE=human ORANGE_HOME=/tmp\n\
+             export ORANGE_TASK_ID={other}\n\
+             ask task update {other} --summary forged\nask task update --status working\n\
+             ask task show {other}\nunset ORANGE_RUN_ID ORANGE_RUN_PROOF ORANGE_TASK_ID\n\
+             ask task update --summary own\ngive asked < /dev/null\n"
+        ),
+    );
+    let id = stage.create(&["Add a line"]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
+    wait_for("the call", || processes_with(other.as_str()).len() >= 2);
+    stage.script("stop", "");
+    wait_for("the end of the call", || {
+        stage.path("scripts/killed").exists() && processes_with(other.as_str()).is_empty()
+    });
+    wait_for("the other calls", || stage.path("scripts/asked").exists());
+    let calls = stage.calls();
+    assert_eq!(stage.task(&other).summary, "Another task", "{calls}");
+    assert_eq!(stage.task(&id).summary, "own", "{calls}");
+    assert_eq!(way(&stage, &id), ["planning"], "{calls}");
 }

@@ -279,5 +279,8 @@ fn remove_traces(git: &Git) -> Result<(), DriverError> {
     for number in git.fetched_pull_requests()? {
         git.forget_pull_request(number)?;
     }
+    for task in git.borrowers()? {
+        git.forget_borrowed(&task)?;
+    }
     Ok(git.remove_merge_lock()?)
 }

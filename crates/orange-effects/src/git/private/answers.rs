@@ -7,8 +7,8 @@ use orange_engine::names::CommitId;
 
 use super::{Inside, PrivateRepository, commit_id_in};
 use crate::command::CommandExit;
-use crate::git::GitError;
 use crate::git::repository::name::branch_ref;
+use crate::git::{Git, GitError};
 use crate::safe_directory::SafeDirectory;
 
 /// How much of an answer is read.
@@ -31,6 +31,14 @@ pub(super) enum InsideTip {
 }
 
 impl PrivateRepository {
+    /// Whether the real repository certainly has the branch as it is inside; reads two files.
+    pub fn is_imported(&self, git: &Git) -> bool {
+        let Ok(record) = self.record() else {
+            return false;
+        };
+        record.import.is_none() && self.tip_in_file(git.id_digits()) == Some(record.tip)
+    }
+
     /// The commit of the task's branch by the file of its ref, as data. `None` when git inside has
     /// to be asked.
     pub(super) fn tip_in_file(&self, digits: usize) -> Option<CommitId> {

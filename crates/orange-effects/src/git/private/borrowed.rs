@@ -64,4 +64,13 @@ impl Git {
         let _absent = fs::remove_file(self.directory().join("logs").join(&name));
         Ok(())
     }
+
+    /// The tasks whose private repositories borrow something.
+    pub fn borrowers(&self) -> Result<Vec<TaskId>, GitError> {
+        let prefix = format!("{REFS}/");
+        let call = self.call(["for-each-ref", "--format=%(refname)", &prefix]);
+        let output = call.text()?;
+        let tasks = output.lines().filter_map(|it| it.strip_prefix(&prefix));
+        Ok(tasks.map(TaskId::new).collect())
+    }
 }

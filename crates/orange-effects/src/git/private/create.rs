@@ -149,7 +149,7 @@ impl Worktree<'_> {
 }
 
 /// Renames the current repository, which does not fit; returns its new path.
-fn put_aside(folder: &Path, current: &Path) -> Result<PathBuf, GitError> {
+pub(super) fn put_aside(folder: &Path, current: &Path) -> Result<PathBuf, GitError> {
     let free = (1..MAX_REPLACED).map(|number| folder.join(format!("replaced-{number}")));
     let mut free = free.filter(|path| fs::symlink_metadata(path).is_err());
     let aside = free.next().unwrap_or_else(|| folder.join("replaced"));

@@ -10,6 +10,7 @@
 
 mod answers;
 mod borrowed;
+mod branch_name;
 mod configuration;
 mod create;
 mod import;
@@ -19,6 +20,7 @@ mod real_index;
 mod record;
 mod ref_table;
 mod refresh;
+mod retire;
 mod uncovered;
 
 use std::path::{Path, PathBuf};

@@ -3,36 +3,36 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::sandbox::description::{Description, Mount};
-use crate::sandbox::places::{CONTROL, FOLDER, OUTSIDE, PLAN};
+use crate::sandbox::description::{Description, Mount, Network};
+use crate::sandbox::places::{BROKER, CONTROL, FOLDER, PLAN};
 
 /// The files of a run that are visible inside under other names.
 pub(super) struct RunFiles<'a> {
     /// The descriptor that bwrap reads the plan from.
     pub(super) plan: i32,
     pub(super) control: &'a Path,
-    pub(super) outside: &'a Path,
+    pub(super) broker: &'a Path,
 }
 
 /// Arguments that are the same for every sandbox; whether this machine can make one is tried with
 /// them.
 ///
 /// There is no `--new-session`: the agent would lose its terminal. bwrap is not process 1, because
-/// it would turn a signal into an exit code. The network is open, so it is not unshared.
-pub(super) fn namespace_arguments(hostname: &str) -> Vec<OsString> {
+/// it would turn a signal into an exit code.
+pub(super) fn namespace_arguments(hostname: &str, network: Network) -> Vec<OsString> {
     let mut words = vec!["--cap-drop", "ALL"];
     words.extend(["--unshare-user", "--disable-userns", "--unshare-pid"]);
     words.extend(["--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]);
     words.extend(["--die-with-parent", "--hostname", hostname]);
+    match network {
+        Network::Open => {}
+        Network::None => words.push("--unshare-net"),
+    }
     words.into_iter().map(OsString::from).collect()
 }
 
 /// The arguments for these mounts, in their order.
-pub(super) fn mount_arguments(
-    mounts: &[Mount],
-    private_home: &Path,
-    user_home: &Path,
-) -> Vec<OsString> {
+pub(super) fn mount_arguments(mounts: &[Mount]) -> Vec<OsString> {
     let mut words: Vec<OsString> = Vec::new();
     let mut push = |those: &[&std::ffi::OsStr]| words.extend(those.iter().map(OsString::from));
     for mount in mounts {
@@ -43,11 +43,14 @@ pub(super) fn mount_arguments(
             Mount::Writable { path } => {
                 push(&["--bind".as_ref(), path.as_os_str(), path.as_os_str()]);
             }
-            Mount::Home => push(&[
-                "--bind".as_ref(),
-                private_home.as_os_str(),
-                user_home.as_os_str(),
-            ]),
+            Mount::Other {
+                source,
+                path,
+                is_read_only,
+            } => {
+                let option = if *is_read_only { "--ro-bind" } else { "--bind" };
+                push(&[option.as_ref(), source.as_os_str(), path.as_os_str()]);
+            }
             Mount::Temporary { path, bytes } => {
                 if let Some(bytes) = bytes {
                     push(&["--size".as_ref(), bytes.to_string().as_ref()]);
@@ -64,22 +67,24 @@ pub(super) fn mount_arguments(
     words
 }
 
+/// The namespaces and the mounts.
+pub(super) fn machine_arguments(description: &Description) -> Vec<OsString> {
+    let mut words = namespace_arguments(&description.hostname, description.network);
+    words.extend(mount_arguments(&description.mounts));
+    words
+}
+
 /// Everything but the program that bwrap starts.
 pub(super) fn sandbox_arguments(
     description: &Description,
     files: &RunFiles<'_>,
     directory: &Path,
 ) -> Vec<OsString> {
-    let mut words = namespace_arguments(&description.hostname);
-    words.extend(mount_arguments(
-        &description.mounts,
-        Path::new(description.private_home.as_os_str()),
-        Path::new(description.user_home.as_os_str()),
-    ));
+    let mut words = machine_arguments(description);
     let plan = files.plan.to_string();
     words.extend(["--perms", "0700", "--dir", FOLDER].map(OsString::from));
     words.extend(["--perms", "0600", "--file", &plan, PLAN].map(OsString::from));
-    for (outside, inside) in [(files.control, CONTROL), (files.outside, OUTSIDE)] {
+    for (outside, inside) in [(files.control, CONTROL), (files.broker, BROKER)] {
         words.extend(["--bind".into(), outside.into(), inside.into()]);
     }
     words.extend(["--chdir".into(), directory.into(), "--as-pid-1".into()]);
@@ -100,14 +105,14 @@ pub(super) fn with_nul(words: &[OsString]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::description::{Limits, Network};
+    use crate::sandbox::description::Limits;
 
     fn description(mounts: Vec<Mount>) -> Description {
         Description {
             bwrap: "/usr/bin/bwrap".into(),
             orange: "/usr/bin/orange".into(),
             user_home: "/home/ada".into(),
-            private_home: "/o/tasks/app/t1/home.claude".into(),
+            private_home: Some("/o/tasks/app/t1/home.claude".into()),
             copies: Vec::new(),
             mounts,
             limits: Limits::default(),
@@ -121,7 +126,7 @@ mod tests {
         let files = RunFiles {
             plan: 7,
             control: Path::new("/o/run/control"),
-            outside: Path::new("/o/run/outside"),
+            broker: Path::new("/o/run/broker"),
         };
         let words = sandbox_arguments(&description(mounts), &files, Path::new("/w"));
         words
@@ -166,14 +171,23 @@ mod tests {
                 path: "/run".into(),
                 bytes: None,
             },
-            Mount::Home,
+            Mount::Other {
+                source: "/o/tasks/app/t1/home.claude".into(),
+                path: "/home/ada".into(),
+                is_read_only: false,
+            },
+            Mount::Other {
+                source: "/repo/.git/objects".into(),
+                path: "/run/orange/objects".into(),
+                is_read_only: true,
+            },
             Mount::Writable {
                 path: "/home/ada/w".into(),
             },
         ];
         let expected = "--ro-bind /usr /usr --symlink usr/bin /bin --size 5 --tmpfs /tmp --tmpfs \
-                        /run --bind /o/tasks/app/t1/home.claude /home/ada --bind /home/ada/w \
-                        /home/ada/w --dev /dev --proc /proc";
+                        /run --bind /o/tasks/app/t1/home.claude /home/ada --ro-bind \
+                        /repo/.git/objects /run/orange/objects --bind /home/ada/w /home/ada/w --dev /dev --proc /proc";
         let expected: Vec<&str> = expected.split_whitespace().collect();
         let words = words(mounts);
         assert!(has(&words, &expected), "{words:?}");
@@ -190,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_description_survives_its_file() {
-        let description = description(vec![Mount::Home]);
+        let description = description(vec![Mount::Writable { path: "/w".into() }]);
         let text = serde_json::to_string(&description).unwrap();
         assert_eq!(
             serde_json::from_str::<Description>(&text).unwrap(),

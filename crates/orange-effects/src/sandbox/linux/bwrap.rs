@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use orange_config::Environment;
+
 /// Why no bwrap can be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BwrapProblem {
@@ -15,6 +17,11 @@ pub enum BwrapProblem {
     /// An agent could have put it there.
     #[error("`{}` is in a worktree", .0.display())]
     InWorktree(PathBuf),
+}
+
+/// The bwrap of a machine on which a sandbox is known to work.
+pub fn trusted_bwrap(environment: &Environment, worktrees: &[&Path]) -> Option<PathBuf> {
+    find_bwrap(environment.variable("PATH"), worktrees).ok()
 }
 
 /// The bwrap on this `PATH`, unless it is setuid or below one of these folders, where agents write.

@@ -5,34 +5,38 @@ use std::io::{self, Read as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
+use orange_config::Environment;
+
 use super::kernel_rules::restrict;
 use super::limits::set_limits;
+use super::program::PLAN_VARIABLE;
 use super::protocol::{Plan, StartFailure};
 use super::system_calls::refuse_system_calls;
 use crate::command::{CommandError, Invocation};
 use crate::run::RawText;
 use crate::sandbox::places::{PLAN, START};
 
-/// Becomes the agent; returns only on failure, which process 1 reports.
-pub fn confine() -> io::Error {
-    match UnixStream::connect(START) {
-        Ok(mut start) => {
-            let failure = become_agent(&mut start);
-            let error = io::Error::other(failure.message.clone());
-            match serde_json::to_writer(&start, &failure) {
-                Ok(()) => error,
-                Err(unsent) => unsent.into(),
-            }
-        }
-        Err(error) => error,
+/// Becomes the agent or the program; returns only on failure. The error of an agent is reported by
+/// process 1, and is not returned.
+pub fn confine(environment: &Environment) -> Option<io::Error> {
+    if let Some(plan) = environment.variable(PLAN_VARIABLE) {
+        let failure = match serde_json::from_slice(plan.as_encoded_bytes()) {
+            Ok(plan) => become_program(&plan),
+            Err(error) => failure("read the plan", &error),
+        };
+        return Some(io::Error::other(failure.message));
     }
+    let reported = UnixStream::connect(START).and_then(|mut start| {
+        let failure = match read_plan(&mut start) {
+            Ok(plan) => become_program(&plan),
+            Err(error) => failure("read the plan", &error),
+        };
+        Ok(serde_json::to_writer(&start, &failure)?)
+    });
+    reported.err()
 }
 
-fn become_agent(start: &mut UnixStream) -> StartFailure {
-    let plan = match read_plan(start) {
-        Ok(plan) => plan,
-        Err(error) => return failure("read the plan", &error),
-    };
+fn become_program(plan: &Plan) -> StartFailure {
     if let Err(error) = set_limits(plan.limits) {
         return failure("set the limits", &error);
     }

@@ -9,6 +9,7 @@ use std::process::{Child, ExitStatus};
 use std::thread;
 use std::time::Duration;
 
+use orange_config::ORANGE_HOME;
 use orange_config::clock::Deadline;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -17,13 +18,12 @@ use super::arguments::{RunFiles, sandbox_arguments, with_nul};
 use super::control::{
     FirstConnection, Signals, inherited_file, listen_in, wait_readable, watch_signals,
 };
-use super::outside_requests::answer_requests;
 use super::private_home::prepare_home;
 use super::protocol::{Plan, Report, Request, StartFailure};
 use super::terminal::is_foreground;
 use crate::command::Invocation;
-use crate::run::RawText;
-use crate::sandbox::description::{Description, Mount};
+use crate::sandbox::broker::answer_calls;
+
 use crate::sandbox::ending::AgentExit;
 use crate::sandbox::sandboxed_run::SandboxedRun;
 use crate::sandbox::unstarted::SandboxError;
@@ -45,10 +45,10 @@ pub fn run_in_sandbox(run: SandboxedRun<'_>) -> Result<AgentExit, SandboxError> 
     prepare_home(run.description).map_err(failed("prepare the private home"))?;
     let signals = watch_signals(&FORWARDED).map_err(failed("watch signals"))?;
     let listen = |name| listen_in(run.folder, name).map_err(failed("listen on a socket"));
-    let (control, outside) = (listen("control")?, listen("outside")?);
+    let (control, calls) = (listen("control")?, listen("broker")?);
     let child = start_bwrap(&run).map_err(failed("start bwrap"))?;
-    let start_outside = run.start_outside;
-    thread::spawn(move || answer_requests(&outside, &start_outside));
+    let broker = run.broker;
+    thread::spawn(move || answer_calls(&calls, broker));
     let mut watch = Watch {
         signals,
         control: FirstConnection::Listening(control),
@@ -56,7 +56,7 @@ pub fn run_in_sandbox(run: SandboxedRun<'_>) -> Result<AgentExit, SandboxError> 
         kill_at: None,
     };
     let status = watch.wait(child).map_err(failed("wait for bwrap"))?;
-    for name in ["control", "outside"] {
+    for name in ["control", "broker"] {
         let _left = fs::remove_file(run.folder.join(name));
     }
     watch.ending(status)
@@ -68,24 +68,25 @@ fn start_bwrap(run: &SandboxedRun<'_>) -> io::Result<Child> {
     for name in &description.hidden_variables {
         environment.remove(OsStr::new(name));
     }
-    let variables = environment.iter();
+    let mut variables = environment.clone();
+    // The home is not visible; its path stays on bwrap, by which the run's processes are found.
+    variables.remove(OsStr::new(ORANGE_HOME));
+    let plan = Plan::new(
+        description,
+        run.program,
+        run.arguments,
+        &variables,
+        run.directory,
+    );
     let plan = Plan {
-        orange: description.orange.clone(),
-        program: run.program.into(),
-        arguments: run.arguments.to_vec(),
-        environment: variables
-            .map(|(name, value)| (name.into(), value.into()))
-            .collect(),
-        directory: run.directory.into(),
-        limits: description.limits,
-        writable: writable_folders(description),
         takes_terminal: is_foreground(),
+        ..plan
     };
     let plan = inherited_file(&serde_json::to_vec(&plan)?)?;
     let files = RunFiles {
         plan: plan.as_raw_fd(),
         control: &run.folder.join("control"),
-        outside: &run.folder.join("outside"),
+        broker: &run.folder.join("broker"),
     };
     let words = sandbox_arguments(description, &files, run.directory);
     let words = inherited_file(&with_nul(&words))?;
@@ -99,17 +100,6 @@ fn start_bwrap(run: &SandboxedRun<'_>) -> io::Result<Child> {
     // Both files are closed when this function returns, before any other program is started.
     let started = command.start_in_terminal(output, false);
     started.map_err(io::Error::other)
-}
-
-/// Where the agent may create files.
-fn writable_folders(description: &Description) -> Vec<RawText> {
-    let mounts = description.mounts.iter();
-    let mounts = mounts.filter_map(|mount| match mount {
-        Mount::Writable { path } | Mount::Temporary { path, .. } => Some(path.clone()),
-        Mount::Home => Some(description.user_home.clone()),
-        Mount::ReadOnly { .. } | Mount::Link { .. } => None,
-    });
-    mounts.chain([RawText::from("/dev/shm")]).collect()
 }
 
 /// What happens while bwrap runs.

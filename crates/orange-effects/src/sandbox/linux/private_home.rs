@@ -24,30 +24,29 @@ const MAX_COPY: u64 = 32 * 1024 * 1024;
 /// an empty file or folder at the link's target, and nothing there becomes visible.
 pub(super) fn prepare_home(description: &Description) -> io::Result<()> {
     let user_home = Path::new(description.user_home.as_os_str());
-    let private_home = Path::new(description.private_home.as_os_str());
+    let Some(private_home) = &description.private_home else {
+        return Ok(());
+    };
+    let private_home = Path::new(private_home.as_os_str());
     fs::create_dir_all(private_home)?;
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let root = openat(CWD, private_home, flags, Mode::empty())?;
     for mount in &description.mounts {
-        let (Mount::ReadOnly { path } | Mount::Writable { path }) = mount else {
+        let (Some(path), Some(source)) = (mount.shown_at(), mount.source()) else {
             continue;
         };
-        let path = Path::new(path.as_os_str());
         let Some(relative) = inside(path, user_home) else {
             continue;
         };
         // A mount below another mount has its place there.
-        let is_covered = description.mounts.iter().any(|other| match other {
-            Mount::ReadOnly { path: other } | Mount::Writable { path: other } => {
-                let other = Path::new(other.as_os_str());
-                other != path && path.starts_with(other) && inside(other, user_home).is_some()
-            }
-            _ => false,
+        let mut shown = description.mounts.iter().filter_map(Mount::shown_at);
+        let is_covered = shown.any(|other| {
+            other != path && path.starts_with(other) && inside(other, user_home).is_some()
         });
         if is_covered {
             continue;
         }
-        if path.is_dir() {
+        if source.is_dir() {
             open_folder(&root, relative)?;
         } else {
             let (folder, name) = open_parent(&root, relative)?;
@@ -155,7 +154,7 @@ mod tests {
             bwrap: "/usr/bin/bwrap".into(),
             orange: "/usr/bin/orange".into(),
             user_home: home.into(),
-            private_home: private.into(),
+            private_home: Some(private.into()),
             copies: copies.iter().map(RawText::from).collect(),
             mounts,
             limits: Limits::default(),
@@ -190,7 +189,11 @@ mod tests {
         )
         .unwrap();
         let mounts = vec![
-            Mount::Home,
+            Mount::Other {
+                source: private.as_path().into(),
+                path: home.as_path().into(),
+                is_read_only: false,
+            },
             Mount::ReadOnly {
                 path: home.join(".tools/bin").into(),
             },
@@ -224,7 +227,7 @@ mod tests {
         let [home, private, elsewhere] = folders(root.path());
         fs::remove_dir(&private).unwrap();
         symlink(&elsewhere, &private).unwrap();
-        let description = describe(&home, &private, vec![Mount::Home], &[]);
+        let description = describe(&home, &private, Vec::new(), &[]);
         prepare_home(&description).unwrap_err();
     }
 }

@@ -1,12 +1,13 @@
 //! What the processes around a sandboxed agent say to each other.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::run::RawText;
-use crate::sandbox::description::Limits;
+use crate::sandbox::description::{Description, Limits, Mount};
 
 /// What the processes inside need to start the agent.
 #[derive(Debug, Serialize, Deserialize)]
@@ -25,12 +26,51 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// A plan for a program that does not get the terminal.
+    pub(super) fn new(
+        description: &Description,
+        program: &OsStr,
+        arguments: &[RawText],
+        environment: &BTreeMap<OsString, OsString>,
+        directory: &Path,
+    ) -> Self {
+        let variables = environment.iter();
+        Plan {
+            orange: description.orange.clone(),
+            program: program.into(),
+            arguments: arguments.to_vec(),
+            environment: variables
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+            directory: directory.into(),
+            limits: description.limits,
+            writable: writable_folders(description),
+            takes_terminal: false,
+        }
+    }
+
     pub(super) fn variables(&self) -> BTreeMap<OsString, OsString> {
         let pairs = self.environment.iter();
         pairs
             .map(|(name, value)| (name.0.clone(), value.0.clone()))
             .collect()
     }
+}
+
+/// Where the agent may create files.
+fn writable_folders(description: &Description) -> Vec<RawText> {
+    let mounts = description.mounts.iter();
+    let mounts = mounts.filter_map(|mount| match mount {
+        Mount::Writable { path }
+        | Mount::Temporary { path, .. }
+        | Mount::Other {
+            path,
+            is_read_only: false,
+            ..
+        } => Some(path.clone()),
+        Mount::ReadOnly { .. } | Mount::Other { .. } | Mount::Link { .. } => None,
+    });
+    mounts.chain([RawText::from("/dev/shm")]).collect()
 }
 
 /// What process 1 reports, once.

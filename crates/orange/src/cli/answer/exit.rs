@@ -25,8 +25,9 @@ pub enum Exit {
     Interrupted,
     /// Terminated from outside (SIGTERM).
     Terminated,
-    /// The agent that `orange exec-run` ran in a sandbox ended with this code.
-    Agent(u8),
+    /// The agent that `orange exec-run` ran in a sandbox, or the call that was made outside of one,
+    /// ended with this code.
+    Other(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -41,7 +42,7 @@ impl From<Exit> for ExitCode {
             Exit::ExternalFailed => 6,
             Exit::Interrupted => 130,
             Exit::Terminated => 143,
-            Exit::Agent(code) => code,
+            Exit::Other(code) => code,
         })
     }
 }

@@ -1,10 +1,10 @@
 //! `orange exec-run`: runs in a pane, then becomes the agent.
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use orange_config::Environment;
-use orange_driver::{AgentExit, exec_run, start_outside_of};
+use orange_driver::{AgentExit, exec_run};
 use signal_hook::low_level::{emulate_default_handler, raise};
 
 use crate::cli::{Error, Exit};
@@ -21,19 +21,23 @@ pub struct Args {
     pub file: PathBuf,
 }
 
-pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+/// `permit` decides which calls of orange an agent in a sandbox may make.
+pub fn run(
+    args: &Args,
+    environment: &Environment,
+    output: &mut Output,
+    permit: fn(&[OsString]) -> Result<(), String>,
+) -> Result<Exit, Error> {
     let notify_user = |line: &str| {
         // The agent starts even if the pane is gone and this line cannot be printed.
         let _gone = output.answer_exactly(format!("{line}\n").as_bytes());
     };
-    let orange = std::env::current_exe().map_err(Error::not_started)?;
-    let start_outside = |home: &OsStr| start_outside_of(environment, &orange, home);
-    match exec_run(&args.file, environment, notify_user, start_outside) {
-        Ok(AgentExit::Code(code)) => Ok(Exit::Agent(code)),
+    match exec_run(&args.file, environment, notify_user, Box::new(permit)) {
+        Ok(AgentExit::Code(code)) => Ok(Exit::Other(code)),
         Ok(AgentExit::Signal(signal)) => {
             end_by_signal(signal);
             // The signal did not end this process.
-            Ok(Exit::Agent(u8::try_from(128 + signal).unwrap_or(u8::MAX)))
+            Ok(Exit::Other(u8::try_from(128 + signal).unwrap_or(u8::MAX)))
         }
         Err(error) => Err(Error::not_started(error)),
     }

@@ -1,6 +1,8 @@
 //! `orange sandbox-confine`: gives up rights, then becomes the agent.
 
-use crate::cli::Exit;
+use orange_config::Environment;
+
+use crate::cli::{Error, Exit};
 
 /// Become the agent of a sandbox.
 ///
@@ -8,8 +10,10 @@ use crate::cli::Exit;
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
-pub fn run(_args: &Args) -> Exit {
-    // `orange exec-run` prints the error.
-    let _reported = orange_driver::confine();
-    Exit::ExternalFailed
+pub fn run(_args: &Args, environment: &Environment) -> Result<Exit, Error> {
+    match orange_driver::confine(environment) {
+        Some(error) => Err(Error::not_started(error)),
+        // `orange exec-run` prints the error.
+        None => Ok(Exit::ExternalFailed),
+    }
 }

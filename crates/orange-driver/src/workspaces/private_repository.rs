@@ -1,0 +1,399 @@
+//! A task's private repositories, and their exchange with the real one.
+//!
+//! The worker has one for the whole task. Every other run has its own, so that no configuration
+//! and no hook that the worker left is used by the run that judges its work.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use orange_config::{LogLevel, Project};
+use orange_effects::command::Invocation;
+use orange_effects::git::{
+    Git, Import, ImportRefusal, ImportRequest, InsidePaths, PrivateRepository, PrivateRequest,
+    PrivateResult, Refresh, Worktree,
+};
+use orange_effects::run::RawText;
+use orange_effects::sandbox::{
+    DescribeRequest, Description, Mount, Network, OBJECTS, UPSTREAM, describe, program_in_sandbox,
+    trusted_bwrap,
+};
+use orange_engine::Task;
+use orange_engine::names::{BranchName, RunId};
+use orange_engine::role::Role;
+use orange_store::{Store, TaskDirectory, WorkspaceRecord};
+use serde_json::json;
+
+use crate::DriverError;
+use crate::workspaces::Workspaces;
+use crate::workspaces::repository::ready_workspace;
+
+/// The largest pack that is imported, in bytes.
+const MAX_BYTES: u64 = 2 << 30;
+
+/// Where a sandbox shows what a private repository borrows.
+fn inside_paths() -> InsidePaths<'static> {
+    InsidePaths {
+        objects: Path::new(OBJECTS),
+        upstream: Path::new(UPSTREAM),
+    }
+}
+
+/// What a sandbox shows of the repository.
+pub(crate) enum RepositoryMounts {
+    /// A private repository.
+    Private(Vec<Mount>),
+    /// The real one, because a private one does not support what it uses.
+    Shared { directory: PathBuf, reason: String },
+}
+
+/// The folder of a run's private repository, and the name under which the real one keeps what it
+/// borrows.
+fn private_folder(
+    directory: &TaskDirectory,
+    role: &Role,
+    run: &RunId,
+) -> Result<PathBuf, DriverError> {
+    Ok(match role {
+        Role::Worker => directory.path().join("git"),
+        _ => directory.run(run)?.join("git"),
+    })
+}
+
+impl Workspaces {
+    /// Makes sure that a run has a private repository with the current refs of the real one.
+    pub(crate) fn prepare_private_repository(
+        &self,
+        task: &Task,
+        project: &Project,
+        workspace: &WorkspaceRecord,
+        role: &Role,
+        run: &RunId,
+    ) -> Result<RepositoryMounts, DriverError> {
+        let git = self.open_repository(project)?;
+        let directory = TaskDirectory::new(&self.context.home, &task.project, &task.id)?;
+        let folder = private_folder(&directory, role, run)?;
+        let worktree = git.worktree(&workspace.path)?;
+        // After a rename, the repository is still under the old name.
+        if let Some(mut found) = PrivateRepository::find(&folder, &task.id)? {
+            self.follow_rename(task, &git, &worktree, &mut found)?;
+        }
+        let created = worktree.create_private(&PrivateRequest {
+            task: &task.id,
+            branch: &task.branch,
+            folder: &folder,
+            inside: inside_paths(),
+        })?;
+        let repository = match created {
+            PrivateResult::Created { repository, .. } => repository,
+            PrivateResult::Exists(repository) => {
+                self.refresh_one(task, &git, &worktree, &repository)?;
+                repository
+            }
+            PrivateResult::Uncovered(reasons) => {
+                let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+                return Ok(RepositoryMounts::Shared {
+                    directory: git.shared_directory().to_owned(),
+                    reason: reasons.join(", "),
+                });
+            }
+        };
+        Ok(RepositoryMounts::Private(mounts(&repository, &git)))
+    }
+
+    /// Imports what agents of a task have committed in their private repositories.
+    pub(crate) fn import_commits(&self, store: &Store, task: &Task) -> Result<(), DriverError> {
+        let repositories = self.private_repositories(task)?;
+        let Some(workspace) = ready_workspace(store, task)?.filter(|_| !repositories.is_empty())
+        else {
+            return Ok(());
+        };
+        let (project, git) = self.repository_of(task)?;
+        if repositories.iter().any(|it| !it.is_imported(&git)) {
+            let _lock = self.context.lock_workspace(&workspace.name)?;
+            // Another process may have released it meanwhile, after an import of its own.
+            let now = ready_workspace(store, task)?;
+            if now.is_none_or(|now| now.name != workspace.name) {
+                return Ok(());
+            }
+            self.import_locked(task, &project, &git, &workspace)?;
+        }
+        for repository in repositories {
+            if let Some(branch) = repository.branch_inside().filter(|it| *it != task.branch) {
+                let id = &task.id;
+                let reason = format!(
+                    "its worktree is on `{branch}`; run `git switch {}` there, or `orange task \
+                     update {id} --branch`",
+                    task.branch
+                );
+                return Err(unknown(task, reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Imports what is left, and puts the private repositories of a task aside. The caller holds
+    /// the lock of the workspace.
+    pub(super) fn retire_private_repositories(
+        &self,
+        task: &Task,
+        project: &Project,
+        git: &Git,
+        workspace: &WorkspaceRecord,
+    ) -> Result<(), DriverError> {
+        let repositories = self.private_repositories(task)?;
+        if !repositories.iter().all(|it| it.is_imported(git)) {
+            self.import_locked(task, project, git, workspace)?;
+        }
+        for repository in repositories {
+            repository.retire(git)?;
+        }
+        Ok(())
+    }
+
+    fn import_locked(
+        &self,
+        task: &Task,
+        project: &Project,
+        git: &Git,
+        workspace: &WorkspaceRecord,
+    ) -> Result<(), DriverError> {
+        let worktree = git.worktree(&workspace.path)?;
+        for mut repository in self.private_repositories(task)? {
+            self.follow_rename(task, git, &worktree, &mut repository)?;
+            if *repository.branch() != task.branch {
+                continue;
+            }
+            let sandbox = self.git_sandbox(task, git, &worktree, &repository)?;
+            let import = worktree.import_private(&ImportRequest {
+                repository: &repository,
+                inside: &|words| sandbox.git(words),
+                default: Some(&project.default_branch),
+                max_bytes: MAX_BYTES,
+            })?;
+            match import {
+                Import::Unchanged(_) => {}
+                Import::Imported { previous, commit } => {
+                    let more = json!({ "previous": previous, "commit": commit });
+                    let context = &self.context;
+                    context.log(LogLevel::Info, &task.id, "commits.imported", more);
+                }
+                Import::Refused(refusal) => return Err(refused(task, &repository, &refusal)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the agents of a task where the branches of the real repository are now. A failure is
+    /// only logged: their next start tries again.
+    pub(crate) fn refresh_private_repositories(&self, store: &Store, task: &Task) {
+        let refreshed = self.try_refresh(store, task);
+        if let Err(error) = refreshed {
+            let more = json!({ "error": error.to_string() });
+            self.context
+                .log(LogLevel::Warn, &task.id, "repository.not_refreshed", more);
+        }
+    }
+
+    fn try_refresh(&self, store: &Store, task: &Task) -> Result<(), DriverError> {
+        let repositories = self.private_repositories(task)?;
+        let Some(workspace) = ready_workspace(store, task)?.filter(|_| !repositories.is_empty())
+        else {
+            return Ok(());
+        };
+        let (_, git) = self.repository_of(task)?;
+        let worktree = git.worktree(&workspace.path)?;
+        for mut repository in repositories {
+            self.follow_rename(task, &git, &worktree, &mut repository)?;
+            self.refresh_one(task, &git, &worktree, &repository)?;
+        }
+        Ok(())
+    }
+
+    fn refresh_one(
+        &self,
+        task: &Task,
+        git: &Git,
+        worktree: &Worktree<'_>,
+        repository: &PrivateRepository,
+    ) -> Result<(), DriverError> {
+        let sandbox = self.git_sandbox(task, git, worktree, repository)?;
+        let refreshed = git.refresh_private(repository, &|words| sandbox.git(words))?;
+        let more = match refreshed {
+            Refresh::Current | Refresh::Told { .. } => return Ok(()),
+            Refresh::Diverged { outside, inside } => {
+                json!({ "outside": outside, "inside": inside })
+            }
+            Refresh::Failed(message) => json!({ "error": message }),
+        };
+        self.context
+            .log(LogLevel::Warn, &task.id, "repository.not_refreshed", more);
+        Ok(())
+    }
+
+    /// The branch that the worktree of a task is on for its agents, if they have a private
+    /// repository.
+    pub(crate) fn branch_for_agents(&self, task: &Task) -> Result<Option<BranchName>, DriverError> {
+        let mut repositories = self.private_repositories(task)?.into_iter();
+        Ok(repositories.next().and_then(|it| it.branch_inside()))
+    }
+
+    /// Renames the task's branch inside, if it was renamed outside.
+    fn follow_rename(
+        &self,
+        task: &Task,
+        git: &Git,
+        worktree: &Worktree<'_>,
+        repository: &mut PrivateRepository,
+    ) -> Result<(), DriverError> {
+        let is_renamed = *repository.branch() != task.branch
+            && git.branch(repository.branch())?.is_none()
+            && git.branch(&task.branch)?.is_some();
+        if !is_renamed {
+            return Ok(());
+        }
+        let sandbox = self.git_sandbox(task, git, worktree, repository)?;
+        let problem = git.rename_private(repository, &task.branch, &|words| sandbox.git(words))?;
+        match problem {
+            None => Ok(()),
+            Some(reason) => {
+                let reason = format!("git could not rename the branch in the sandbox: {reason}");
+                Err(unknown(task, reason))
+            }
+        }
+    }
+
+    /// The private repositories of a task; the worker's first.
+    fn private_repositories(&self, task: &Task) -> Result<Vec<PrivateRepository>, DriverError> {
+        let directory = TaskDirectory::new(&self.context.home, &task.project, &task.id)?;
+        // Most tasks have none, and none of their runs; the store is not asked for that.
+        let runs = fs::read_dir(directory.runs()).into_iter().flatten();
+        let runs = runs.filter_map(|run| Some(run.ok()?.path()));
+        let mut folders: Vec<PathBuf> = runs.map(|run| run.join("git")).collect();
+        folders.sort();
+        folders.insert(0, directory.path().join("git"));
+        let mut found = Vec::new();
+        for folder in folders.iter().filter(|folder| folder.is_dir()) {
+            found.extend(PrivateRepository::find(folder, &task.id)?);
+        }
+        Ok(found)
+    }
+
+    /// The sandbox in which git runs on what an agent wrote: no home, no network.
+    fn git_sandbox(
+        &self,
+        task: &Task,
+        git: &Git,
+        worktree: &Worktree<'_>,
+        repository: &PrivateRepository,
+    ) -> Result<GitSandbox, DriverError> {
+        let environment = &self.context.environment;
+        let worktrees = self.context.home.workspaces();
+        let unavailable = |reason: &str| {
+            let reason = format!("git cannot run in a sandbox: {reason}");
+            unknown(task, reason)
+        };
+        let bwrap = trusted_bwrap(environment, &[&worktrees]);
+        let bwrap = bwrap.ok_or_else(|| unavailable("bwrap is not installed"))?;
+        let home = environment.home.as_deref();
+        let home = home.ok_or_else(|| unavailable("HOME is not set"))?;
+        let path = environment.variable("PATH");
+        let description = describe(&DescribeRequest {
+            bwrap: &bwrap,
+            orange: &self.context.orange,
+            user_home: home,
+            private_home: None,
+            program: Path::new("/usr/bin/git"),
+            path,
+            read: Vec::new(),
+            given: Vec::new(),
+            copy: Vec::new(),
+            share: Vec::new(),
+            writable: vec![worktree.path().to_owned()],
+            worktree: Some(worktree.path()),
+            others: mounts(repository, git),
+            network: Network::None,
+        });
+        let description = description.map_err(|error| unavailable(&error.to_string()))?;
+        let variables: [(&str, &OsStr); 5] = [
+            ("PATH", path.unwrap_or_default()),
+            ("HOME", home.as_os_str()),
+            ("LC_ALL", "C".as_ref()),
+            ("GIT_EDITOR", "true".as_ref()),
+            ("GIT_TERMINAL_PROMPT", "0".as_ref()),
+        ];
+        let variables = variables.map(|(name, value)| (OsString::from(name), value.to_owned()));
+        Ok(GitSandbox {
+            description,
+            variables: variables.into(),
+            directory: worktree.path().to_owned(),
+        })
+    }
+}
+
+/// Runs git in a sandbox with a private repository.
+struct GitSandbox {
+    description: Description,
+    variables: BTreeMap<OsString, OsString>,
+    directory: PathBuf,
+}
+
+impl GitSandbox {
+    fn git(&self, words: &[&str]) -> Invocation {
+        let words: Vec<RawText> = words.iter().map(RawText::from).collect();
+        program_in_sandbox(
+            &self.description,
+            "git".as_ref(),
+            &words,
+            &self.variables,
+            &self.directory,
+        )
+    }
+}
+
+fn mounts(repository: &PrivateRepository, git: &Git) -> Vec<Mount> {
+    let mounts = repository.mounts(git, &inside_paths()).into_iter();
+    let mounts = mounts.map(|mount| Mount::Other {
+        source: mount.outside.into(),
+        path: mount.inside.into(),
+        is_read_only: mount.is_read_only,
+    });
+    mounts.collect()
+}
+
+fn unknown(task: &Task, reason: String) -> DriverError {
+    DriverError::FactUnknown {
+        task: task.id.clone(),
+        what: "what the agent committed",
+        reason,
+    }
+}
+
+/// The error for commits that were not imported; it says where they are.
+fn refused(task: &Task, repository: &PrivateRepository, refusal: &ImportRefusal) -> DriverError {
+    let branch = &task.branch;
+    let mut reason = match refusal {
+        ImportRefusal::NoBranch => format!(
+            "the agent has no branch `{branch}` any more; create it again with `git switch -c \
+             {branch}` in its worktree"
+        ),
+        ImportRefusal::Moved { expected, found } => {
+            let found = found.as_ref().map_or("no commit", |it| it.as_str());
+            format!(
+                "`{branch}` was moved to {found} outside of the sandbox, while the agent has \
+                 commits on {expected}"
+            )
+        }
+        ImportRefusal::NotACommit(id) => format!("`{branch}` is {id}, which is no commit"),
+        ImportRefusal::TooLarge { limit } => {
+            format!("its commits have more than {} GiB", limit >> 30)
+        }
+        ImportRefusal::Invalid(message) => format!("git does not accept its commits: {message}"),
+        ImportRefusal::Inside(message) => format!("git failed in the sandbox: {message}"),
+    };
+    let folder = repository.common_directory();
+    let _never_fails = write!(reason, "; nothing was imported from `{}`", folder.display());
+    unknown(task, reason)
+}

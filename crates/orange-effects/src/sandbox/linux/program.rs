@@ -1,0 +1,37 @@
+//! Runs a program without a terminal in a sandbox of its own.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use super::arguments::machine_arguments;
+use super::protocol::Plan;
+use crate::command::Invocation;
+use crate::run::RawText;
+use crate::sandbox::description::Description;
+
+/// The variable that has the plan of such a program; the program itself does not get it.
+pub(super) const PLAN_VARIABLE: &str = "ORANGE_SANDBOX_PLAN";
+
+/// The command that runs a program in a sandbox. A signal that ends the program becomes an exit
+/// code, as in a shell. When the command is killed, everything that the program started is too.
+pub fn program_in_sandbox(
+    description: &Description,
+    program: &OsStr,
+    arguments: &[RawText],
+    environment: &BTreeMap<OsString, OsString>,
+    directory: &Path,
+) -> Invocation {
+    let plan = Plan::new(description, program, arguments, environment, directory);
+    // Without a plan, nothing is started inside.
+    let plan = serde_json::to_string(&plan).unwrap_or_default();
+    Invocation::new(description.bwrap.as_os_str(), environment.clone())
+        .variable(PLAN_VARIABLE, plan)
+        .arguments(machine_arguments(description))
+        // Its input is not a terminal; without a session of its own it could still open one.
+        .arguments(["--new-session", "--chdir"])
+        .arguments([directory])
+        .arguments(["--"])
+        .arguments([description.orange.as_os_str(), "sandbox-confine".as_ref()])
+        .directory("/")
+}
