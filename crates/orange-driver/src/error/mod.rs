@@ -12,6 +12,7 @@ use orange_effects::command::CommandError;
 use orange_effects::git::GitError;
 use orange_effects::own_file::OwnFileError;
 use orange_effects::process::ProcessError;
+use orange_effects::sandbox::DescribeError;
 use orange_effects::tmux::TmuxError;
 use orange_engine::document::DocumentError;
 use orange_engine::names::{
@@ -230,6 +231,8 @@ pub enum DriverError {
         what: &'static str,
         reason: String,
     },
+    #[error("cannot use a sandbox: {reason}. To fix it: {fix}")]
+    NoSandbox { reason: String, fix: String },
     #[error("cannot decide about task `{task}` yet: `{command}` is still running")]
     GateRunning { task: TaskId, command: String },
     #[error("cannot decide about task `{task}`: it keeps changing")]
@@ -326,11 +329,27 @@ pub enum DriverError {
 }
 
 impl DriverError {
+    pub(crate) fn home_not_set() -> DriverError {
+        DriverError::NoSandbox {
+            reason: String::from("HOME is not set, so your home directory cannot be hidden"),
+            fix: String::from("set HOME"),
+        }
+    }
+
     /// An agent asked for an action that only the user may do.
     pub(crate) fn user_only(action: &'static str) -> DriverError {
         DriverError::UserOnly {
             action,
             worktree_of: None,
+        }
+    }
+}
+
+impl From<DescribeError> for DriverError {
+    fn from(error: DescribeError) -> Self {
+        DriverError::NoSandbox {
+            reason: error.to_string(),
+            fix: String::from("use another path, or set `sandbox.mode` to \"off\""),
         }
     }
 }

@@ -447,6 +447,11 @@ impl DriverError {
                     ))
                     .details(json!({ "task": task, "what": what, "reason": reason }))
             }
+            DriverError::NoSandbox { reason, fix } => {
+                Report::new(Kind::Refused, "sandbox-missing")
+                    .hint("`orange doctor` shows what this machine can do")
+                    .details(json!({ "reason": reason, "fix": fix }))
+            }
             DriverError::GateRunning { task, command } => Report::new(Kind::Busy, "gate-running")
                 .hint("run the same command again later to get the result")
                 .details(json!({ "task": task, "command": command })),

@@ -26,7 +26,7 @@ impl Performer {
         };
         let seconds = planned.timeout.unwrap_or(DEFAULT_TIMEOUT);
         self.workspaces
-            .workflow_command(task, command, &workspace, &planned.id.to_string())
+            .workflow_command(task, command, &workspace, &planned.id.to_string(), None)
             .map_err(Failure::permanent)?
             .timeout(Duration::from_secs(seconds))
             .require_success()

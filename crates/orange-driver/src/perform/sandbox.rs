@@ -2,20 +2,22 @@
 
 use std::fs;
 
-use orange_config::{Environment, Harness, LogLevel, SandboxMode};
+use orange_config::{Environment, Harness, LogLevel};
 use orange_effects::run::given_files;
-use orange_effects::sandbox::{Capabilities, DescribeRequest, Description, Network, describe};
+use orange_effects::sandbox::{DescribeRequest, Description, Network, describe};
 use orange_engine::Task;
 use orange_engine::context_file::CONTEXT_FILE;
 use orange_engine::effect::Spawn;
 use orange_store::{TaskDirectory, WorkspaceRecord};
 use serde_json::json;
 
+use crate::DriverError;
 use crate::context::run_location::report_folder;
 use crate::context::run_sandbox::RunSandbox;
 use crate::failure::Failure;
 use crate::perform::Performer;
-use crate::workspaces::private_repository::RepositoryMounts;
+use crate::workspaces::private_repository::{RepositoryMounts, RepositoryUser};
+use crate::workspaces::sandbox::choice::SandboxChoice;
 
 impl Performer {
     /// The sandbox of a run; `None` if the user did not turn it on, or if this machine has none and
@@ -31,22 +33,21 @@ impl Performer {
         let projects = self.context.projects().map_err(Failure::temporary)?;
         let project = projects.require(&task.project);
         let project = project.map_err(Failure::permanent)?;
-        let settings = self.context.settings(Some(project));
-        let settings = settings.map_err(Failure::permanent)?.sandbox;
-        if settings.mode == SandboxMode::Off {
-            return Ok(None);
-        }
+        let choice = self.workspaces.choose_sandbox(project);
+        let (bwrap, settings) = match choice.map_err(Failure::permanent)? {
+            SandboxChoice::Use { bwrap, settings } => (bwrap, settings),
+            SandboxChoice::Off => return Ok(None),
+            SandboxChoice::Unavailable { reason, fix } => {
+                let more = json!({ "run": spawn.run, "reason": reason, "fix": fix });
+                let context = &self.context;
+                context.log(LogLevel::Warn, &task.id, "started without a sandbox", more);
+                return Ok(None);
+            }
+        };
         let home = &self.context.home;
-        let worktrees = home.workspaces();
-        let capabilities = Capabilities::find(&self.context.environment, &[&worktrees]);
-        let Some(bwrap) = capabilities.startable_bwrap() else {
-            return self.do_without_sandbox(task, spawn, settings.mode, &capabilities);
-        };
-        let Some(user_home) = environment.home.as_deref() else {
-            return Err(Failure::permanent(
-                "cannot start in a sandbox: HOME is not set, so your home directory cannot be hidden",
-            ));
-        };
+        let user_home = environment.home.as_deref();
+        let user_home = user_home.ok_or_else(DriverError::home_not_set);
+        let user_home = user_home.map_err(Failure::permanent)?;
         let directory = TaskDirectory::new(home, &task.project, &task.id);
         let directory = directory.map_err(Failure::permanent)?;
         let private_home = directory.path().join(format!("home.{}", harness.name));
@@ -71,8 +72,10 @@ impl Performer {
                 task,
                 project,
                 workspace,
-                &spawn.role,
-                &spawn.run,
+                RepositoryUser::Run {
+                    role: &spawn.role,
+                    run: &spawn.run,
+                },
             );
             match mounts.map_err(Failure::temporary)? {
                 RepositoryMounts::Private(mounts) => others = mounts,
@@ -89,7 +92,7 @@ impl Performer {
             writable.push(directory.own_directory());
         }
         let description = describe(&DescribeRequest {
-            bwrap,
+            bwrap: &bwrap,
             orange: &self.context.orange,
             user_home,
             private_home: Some(&private_home),
@@ -104,6 +107,7 @@ impl Performer {
             others,
             network: Network::Open,
         });
+        let description = description.map_err(DriverError::from);
         let description = description.map_err(Failure::permanent)?;
         let sandbox = RunSandbox {
             level: String::from("full"),
@@ -113,28 +117,5 @@ impl Performer {
         };
         sandbox.save(&run).map_err(Failure::temporary)?;
         Ok(Some(description))
-    }
-
-    /// Starts without a sandbox, unless the user requires one.
-    fn do_without_sandbox(
-        &self,
-        task: &Task,
-        spawn: &Spawn,
-        mode: SandboxMode,
-        capabilities: &Capabilities,
-    ) -> Result<Option<Description>, Failure> {
-        let gap = capabilities.obstacle();
-        let reason = gap.map_or("this machine has none", |gap| &gap.reason);
-        let fix = gap.map_or("use another machine", |gap| &gap.fix);
-        if mode == SandboxMode::Required {
-            return Err(Failure::permanent(format!(
-                "cannot start in a sandbox: {reason}. To fix it: {fix}. To start without a \
-                 sandbox, set `sandbox.mode` to \"auto\" or \"off\""
-            )));
-        }
-        let more = json!({ "run": spawn.run, "reason": reason, "fix": fix });
-        let context = &self.context;
-        context.log(LogLevel::Warn, &task.id, "started without a sandbox", more);
-        Ok(None)
     }
 }

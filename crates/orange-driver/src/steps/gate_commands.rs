@@ -8,7 +8,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use orange_config::ORANGE_RUN_ID;
 use orange_config::clock::{self, Deadline};
 use orange_effects::command::{CommandError, CommandExit};
 use orange_effects::git::Head;
@@ -64,9 +63,10 @@ impl Steps {
         workspace: &WorkspaceRecord,
         deadline: Deadline,
     ) -> Result<Results, DriverError> {
-        // Report an unreadable worktree at once: a gatherer would fail where the caller cannot see
-        // it.
+        // Report an unreadable worktree and a missing sandbox at once: a gatherer would fail where
+        // the caller cannot see it.
         self.head(task, workspace)?;
+        self.workspaces.require_possible_sandbox(task)?;
         let commands: Vec<String> = gates.iter().map(|it| it.command.join(" ")).collect();
         let commands = commands.join("`, `");
         self.context
@@ -220,8 +220,7 @@ impl Steps {
         let run = self.workspaces.end_remaining(GATE, task)?;
         let command = self
             .workspaces
-            .workflow_command(task, &gate.command, workspace, GATE)?
-            .variable(ORANGE_RUN_ID, run.as_str())
+            .workflow_command(task, &gate.command, workspace, GATE, Some(&run))?
             .timeout(Duration::from_secs(gate.timeout));
         match command.run() {
             Ok(finished) => Ok(match finished.ending {

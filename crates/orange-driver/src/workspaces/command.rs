@@ -1,10 +1,17 @@
 //! Commands of a workflow or a project, in a workspace.
 
-use orange_config::{ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_PORT_OFFSET, ORANGE_TASK_ID};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use orange_config::{
+    ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_PORT_OFFSET, ORANGE_RUN_ID, ORANGE_TASK_ID,
+};
 use orange_effects::command::Invocation;
 use orange_engine::Task;
+use orange_engine::names::RunId;
 use orange_store::WorkspaceRecord;
 
+use super::sandbox::task_commands::TaskCommand;
 use crate::DriverError;
 use crate::workspaces::Workspaces;
 
@@ -12,29 +19,42 @@ use crate::workspaces::Workspaces;
 pub(crate) const DEFAULT_TIMEOUT: u64 = 600;
 
 impl Workspaces {
-    /// A command of a workflow. Its variables name the task and the effect, so that the command is
-    /// recognized when it calls orange.
+    /// A command of a workflow, in a sandbox if the agents have one. Its variables name the task
+    /// and the effect, so that the command is recognized when it calls orange, and its processes
+    /// are found by the run.
     pub(crate) fn workflow_command(
         &self,
         task: &Task,
         command: &[String],
         workspace: &WorkspaceRecord,
         effect: &str,
+        run: Option<&RunId>,
     ) -> Result<Invocation, DriverError> {
         let (program, arguments) = match command.split_first() {
             Some((program, arguments)) => (program.as_str(), arguments),
             None => ("", &[][..]),
         };
         let offset = self.require_port_offset(&workspace.name)?;
-        Ok(self
-            .task_command(task, program, effect)
-            .variable(ORANGE_PORT_OFFSET, offset.to_string())
-            .arguments(arguments)
-            .directory(&workspace.path))
+        let mut variables = self.command_variables(task, effect, run);
+        variables.insert(ORANGE_PORT_OFFSET.into(), offset.to_string().into());
+        let projects = self.context.projects()?;
+        let project = projects.require(&task.project)?;
+        let command = TaskCommand {
+            program,
+            arguments,
+            directory: &workspace.path,
+            variables,
+        };
+        self.command_in_workspace(task, project, workspace, command)
     }
 
-    /// A program that runs for a task; its variables name the task and the effect.
-    pub(crate) fn task_command(&self, task: &Task, program: &str, effect: &str) -> Invocation {
+    /// The variables of a program that runs for a task; they name the task, the effect and the run.
+    pub(crate) fn command_variables(
+        &self,
+        task: &Task,
+        effect: &str,
+        run: Option<&RunId>,
+    ) -> BTreeMap<OsString, OsString> {
         let mut variables = self.context.environment.passed_variables([]);
         for (name, value) in [
             (ORANGE_TASK_ID, task.id.as_str().into()),
@@ -43,6 +63,9 @@ impl Workspaces {
         ] {
             variables.insert(name.into(), value);
         }
-        Invocation::new(program, variables)
+        if let Some(run) = run {
+            variables.insert(ORANGE_RUN_ID.into(), run.as_str().into());
+        }
+        variables
     }
 }

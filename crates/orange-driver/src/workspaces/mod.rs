@@ -21,6 +21,7 @@ pub(crate) mod repository;
 pub(crate) mod repository_state;
 pub(crate) mod rescues;
 pub(crate) mod restore;
+pub(crate) mod sandbox;
 pub(crate) mod test_run;
 pub(crate) mod unread_filters;
 pub(crate) mod verification;

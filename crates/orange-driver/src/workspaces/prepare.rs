@@ -10,8 +10,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use orange_config::Project;
 use orange_config::clock;
-use orange_config::{ORANGE_RUN_ID, Project};
 use orange_effects::command::CommandExit;
 use orange_effects::git::{Git, Worktree};
 use orange_effects::process::{self, ProcessError};
@@ -116,9 +116,8 @@ impl Workspaces {
         let (log, file) = self.script_log(script.name(), task, &format!("{command:?}"))?;
         let run = self.end_script(script, task)?;
         let finished = self
-            .workflow_command(task, command, workspace, script.name())
+            .workflow_command(task, command, workspace, script.name(), Some(&run))
             .map_err(Failure::temporary)?
-            .variable(ORANGE_RUN_ID, run.as_str())
             .timeout(Duration::from_secs(seconds))
             .run_into(file);
         let failed = |what: String| {

@@ -1,25 +1,19 @@
 //! A task's private repositories, and their exchange with the real one.
 //!
-//! The worker has one for the whole task. Every other run has its own, so that no configuration
-//! and no hook that the worker left is used by the run that judges its work.
+//! The worker has one for the whole task. Every other run has its own, and so have the commands of
+//! the project and the workflow: no configuration and no hook that the worker left is used by those
+//! who judge its work.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use orange_config::{LogLevel, Project};
-use orange_effects::command::Invocation;
 use orange_effects::git::{
     Git, Import, ImportRefusal, ImportRequest, InsidePaths, PrivateRepository, PrivateRequest,
     PrivateResult, Refresh, Worktree,
 };
-use orange_effects::run::RawText;
-use orange_effects::sandbox::{
-    DescribeRequest, Description, Mount, Network, OBJECTS, UPSTREAM, describe, program_in_sandbox,
-    trusted_bwrap,
-};
+use orange_effects::sandbox::{Mount, OBJECTS, UPSTREAM};
 use orange_engine::Task;
 use orange_engine::names::{BranchName, RunId};
 use orange_engine::role::Role;
@@ -49,32 +43,44 @@ pub(crate) enum RepositoryMounts {
     Shared { directory: PathBuf, reason: String },
 }
 
-/// The folder of a run's private repository, and the name under which the real one keeps what it
-/// borrows.
-fn private_folder(
-    directory: &TaskDirectory,
-    role: &Role,
-    run: &RunId,
-) -> Result<PathBuf, DriverError> {
-    Ok(match role {
-        Role::Worker => directory.path().join("git"),
-        _ => directory.run(run)?.join("git"),
-    })
+/// Whose private repository it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RepositoryUser<'a> {
+    /// A run of a role. The worker has one for the whole task.
+    Run { role: &'a Role, run: &'a RunId },
+    /// The commands of the project and the workflow.
+    Commands,
+}
+
+impl RepositoryUser<'_> {
+    fn folder(self, directory: &TaskDirectory) -> Result<PathBuf, DriverError> {
+        Ok(match self {
+            RepositoryUser::Run {
+                role: Role::Worker, ..
+            } => directory.path().join("git"),
+            RepositoryUser::Run { run, .. } => directory.run(run)?.join("git"),
+            RepositoryUser::Commands => commands_folder(directory).join("git"),
+        })
+    }
+}
+
+/// What the sandbox of a task's commands keeps.
+pub(crate) fn commands_folder(directory: &TaskDirectory) -> PathBuf {
+    directory.path().join("commands")
 }
 
 impl Workspaces {
-    /// Makes sure that a run has a private repository with the current refs of the real one.
+    /// Makes sure that there is a private repository with the current refs of the real one.
     pub(crate) fn prepare_private_repository(
         &self,
         task: &Task,
         project: &Project,
         workspace: &WorkspaceRecord,
-        role: &Role,
-        run: &RunId,
+        user: RepositoryUser<'_>,
     ) -> Result<RepositoryMounts, DriverError> {
         let git = self.open_repository(project)?;
         let directory = TaskDirectory::new(&self.context.home, &task.project, &task.id)?;
-        let folder = private_folder(&directory, role, run)?;
+        let folder = user.folder(&directory)?;
         let worktree = git.worktree(&workspace.path)?;
         // After a rename, the repository is still under the old name.
         if let Some(mut found) = PrivateRepository::find(&folder, &task.id)? {
@@ -118,7 +124,12 @@ impl Workspaces {
             if now.is_none_or(|now| now.name != workspace.name) {
                 return Ok(());
             }
-            self.import_locked(task, &project, &git, &workspace)?;
+            let imported = self.import_locked(task, &project, &git, &workspace);
+            imported.map_err(|error| match error {
+                error @ DriverError::FactUnknown { .. } => error,
+                // The end of a run does not wait for commits that cannot be imported.
+                error => unknown(task, error.to_string()),
+            })?;
         }
         for repository in repositories {
             if let Some(branch) = repository.branch_inside().filter(|it| *it != task.branch) {
@@ -136,7 +147,7 @@ impl Workspaces {
 
     /// Imports what is left, and puts the private repositories of a task aside. The caller holds
     /// the lock of the workspace.
-    pub(super) fn retire_private_repositories(
+    pub(crate) fn retire_private_repositories(
         &self,
         task: &Task,
         project: &Project,
@@ -166,7 +177,7 @@ impl Workspaces {
             if *repository.branch() != task.branch {
                 continue;
             }
-            let sandbox = self.git_sandbox(task, git, &worktree, &repository)?;
+            let sandbox = self.git_sandbox(&worktree, mounts(&repository, git))?;
             let import = worktree.import_private(&ImportRequest {
                 repository: &repository,
                 inside: &|words| sandbox.git(words),
@@ -219,7 +230,7 @@ impl Workspaces {
         worktree: &Worktree<'_>,
         repository: &PrivateRepository,
     ) -> Result<(), DriverError> {
-        let sandbox = self.git_sandbox(task, git, worktree, repository)?;
+        let sandbox = self.git_sandbox(worktree, mounts(repository, git))?;
         let refreshed = git.refresh_private(repository, &|words| sandbox.git(words))?;
         let more = match refreshed {
             Refresh::Current | Refresh::Told { .. } => return Ok(()),
@@ -254,7 +265,7 @@ impl Workspaces {
         if !is_renamed {
             return Ok(());
         }
-        let sandbox = self.git_sandbox(task, git, worktree, repository)?;
+        let sandbox = self.git_sandbox(worktree, mounts(repository, git))?;
         let problem = git.rename_private(repository, &task.branch, &|words| sandbox.git(words))?;
         match problem {
             None => Ok(()),
@@ -273,83 +284,13 @@ impl Workspaces {
         let runs = runs.filter_map(|run| Some(run.ok()?.path()));
         let mut folders: Vec<PathBuf> = runs.map(|run| run.join("git")).collect();
         folders.sort();
+        folders.push(commands_folder(&directory).join("git"));
         folders.insert(0, directory.path().join("git"));
         let mut found = Vec::new();
         for folder in folders.iter().filter(|folder| folder.is_dir()) {
             found.extend(PrivateRepository::find(folder, &task.id)?);
         }
         Ok(found)
-    }
-
-    /// The sandbox in which git runs on what an agent wrote: no home, no network.
-    fn git_sandbox(
-        &self,
-        task: &Task,
-        git: &Git,
-        worktree: &Worktree<'_>,
-        repository: &PrivateRepository,
-    ) -> Result<GitSandbox, DriverError> {
-        let environment = &self.context.environment;
-        let worktrees = self.context.home.workspaces();
-        let unavailable = |reason: &str| {
-            let reason = format!("git cannot run in a sandbox: {reason}");
-            unknown(task, reason)
-        };
-        let bwrap = trusted_bwrap(environment, &[&worktrees]);
-        let bwrap = bwrap.ok_or_else(|| unavailable("bwrap is not installed"))?;
-        let home = environment.home.as_deref();
-        let home = home.ok_or_else(|| unavailable("HOME is not set"))?;
-        let path = environment.variable("PATH");
-        let description = describe(&DescribeRequest {
-            bwrap: &bwrap,
-            orange: &self.context.orange,
-            user_home: home,
-            private_home: None,
-            program: Path::new("/usr/bin/git"),
-            path,
-            read: Vec::new(),
-            given: Vec::new(),
-            copy: Vec::new(),
-            share: Vec::new(),
-            writable: vec![worktree.path().to_owned()],
-            worktree: Some(worktree.path()),
-            others: mounts(repository, git),
-            network: Network::None,
-        });
-        let description = description.map_err(|error| unavailable(&error.to_string()))?;
-        let variables: [(&str, &OsStr); 5] = [
-            ("PATH", path.unwrap_or_default()),
-            ("HOME", home.as_os_str()),
-            ("LC_ALL", "C".as_ref()),
-            ("GIT_EDITOR", "true".as_ref()),
-            ("GIT_TERMINAL_PROMPT", "0".as_ref()),
-        ];
-        let variables = variables.map(|(name, value)| (OsString::from(name), value.to_owned()));
-        Ok(GitSandbox {
-            description,
-            variables: variables.into(),
-            directory: worktree.path().to_owned(),
-        })
-    }
-}
-
-/// Runs git in a sandbox with a private repository.
-struct GitSandbox {
-    description: Description,
-    variables: BTreeMap<OsString, OsString>,
-    directory: PathBuf,
-}
-
-impl GitSandbox {
-    fn git(&self, words: &[&str]) -> Invocation {
-        let words: Vec<RawText> = words.iter().map(RawText::from).collect();
-        program_in_sandbox(
-            &self.description,
-            "git".as_ref(),
-            &words,
-            &self.variables,
-            &self.directory,
-        )
     }
 }
 

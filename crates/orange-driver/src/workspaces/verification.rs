@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use orange_config::Project;
 use orange_config::clock::Deadline;
-use orange_config::{ORANGE_RUN_ID, Project};
 use orange_effects::command::CommandExit;
 use orange_effects::git::{Git, GitError, MergeObstacle, Slot};
 use orange_effects::process::marked_runs;
@@ -22,6 +22,7 @@ use orange_store::Store;
 use crate::DriverError;
 use crate::context::script_runs::VERIFY;
 use crate::workspaces::Workspaces;
+use crate::workspaces::sandbox::task_commands::TaskCommand;
 
 /// How much of the output an agent gets to see.
 const MAX_OUTPUT: u64 = 4000;
@@ -171,12 +172,18 @@ impl Workspaces {
             ended.map_err(|error| error.to_string())
         };
         let run = end_remaining()?;
-        let command = self
-            .task_command(verification.task, "sh", VERIFY)
-            .arguments(["-c", verification.command])
-            .variable(ORANGE_RUN_ID, run.as_str())
-            .directory(directory)
-            .timeout(verification.timeout);
+        let command = TaskCommand {
+            program: "sh",
+            arguments: &["-c", verification.command].map(str::to_owned),
+            directory,
+            variables: self.command_variables(verification.task, VERIFY, Some(&run)),
+        };
+        let Verification {
+            task, project, git, ..
+        } = verification;
+        let command = self.command_in_verification(task, project, git, command);
+        let command = command.map_err(|error| error.to_string())?;
+        let command = command.timeout(verification.timeout);
         let mut was_cancelled = false;
         let ending = thread::scope(|scope| {
             let running = scope.spawn(|| command.run_into(log));

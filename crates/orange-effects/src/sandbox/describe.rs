@@ -53,12 +53,9 @@ pub struct DescribeRequest<'a> {
 /// Why no sandbox can be described.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DescribeError {
-    #[error(
-        "cannot start in a sandbox: `{}` contains your home directory `{}`, which the sandbox hides",
-        .path.display(), .home.display()
-    )]
+    #[error("`{}` contains your home directory `{}`, which the sandbox hides", .path.display(), .home.display())]
     ContainsHome { path: PathBuf, home: PathBuf },
-    #[error("cannot start in a sandbox: `{}` is not an absolute path", .0.display())]
+    #[error("`{}` is not an absolute path", .0.display())]
     Relative(PathBuf),
 }
 

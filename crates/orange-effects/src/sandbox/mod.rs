@@ -32,4 +32,4 @@ pub use ending::AgentExit;
 pub use places::{OBJECTS, UPSTREAM, is_inside};
 pub use sandboxed_run::SandboxedRun;
 pub use system::{confine, program_in_sandbox, run_in_sandbox, run_init, trusted_bwrap};
-pub use unstarted::SandboxError;
+pub use unstarted::{ConfineFailure, SandboxError};

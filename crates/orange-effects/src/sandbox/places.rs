@@ -14,7 +14,8 @@ pub(super) const CONTROL: &str = "/run/orange/control";
 /// The socket of process 1, where `sandbox-confine` reports a failed start.
 pub(super) const START: &str = "/run/orange/start";
 
-/// The socket of `exec-run` for calls of `orange`.
+/// The socket of `exec-run` for calls of `orange`. For a program without an agent, a link to
+/// nothing.
 pub(super) const BROKER: &str = "/run/orange/broker";
 
 /// The objects of the real repository.
@@ -25,5 +26,5 @@ pub const UPSTREAM: &str = "/run/orange/upstream";
 
 /// Whether this process runs in a sandbox of orange, where no home of orange is visible.
 pub fn is_inside() -> bool {
-    Path::new(BROKER).exists()
+    Path::new(BROKER).symlink_metadata().is_ok()
 }

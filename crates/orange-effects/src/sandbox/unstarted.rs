@@ -2,6 +2,14 @@
 
 use std::io;
 
+/// Why the last process before an agent or a program could not become it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfineFailure {
+    /// Whether the program does not exist.
+    pub is_missing: bool,
+    pub message: String,
+}
+
 /// Why an agent could not be started in its sandbox.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {

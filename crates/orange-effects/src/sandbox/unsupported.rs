@@ -11,7 +11,7 @@ use super::capabilities::Gap;
 use super::description::Description;
 use super::ending::AgentExit;
 use super::sandboxed_run::SandboxedRun;
-use super::unstarted::SandboxError;
+use super::unstarted::{ConfineFailure, SandboxError};
 use crate::command::Invocation;
 use crate::run::RawText;
 
@@ -23,8 +23,11 @@ pub fn run_init() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-pub fn confine(_environment: &Environment) -> Option<io::Error> {
-    Some(io::ErrorKind::Unsupported.into())
+pub fn confine(_environment: &Environment) -> Option<ConfineFailure> {
+    Some(ConfineFailure {
+        is_missing: false,
+        message: SandboxError::Unsupported.to_string(),
+    })
 }
 
 /// There is no description from which this could be called.

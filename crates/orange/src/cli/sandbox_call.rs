@@ -86,6 +86,10 @@ fn call(command: Option<&Command>, typed: &[OsString], output: &mut Output) -> R
     match result {
         Ok(CallResult::Exit(code)) => Ok(Exit::Other(code)),
         Ok(CallResult::Refused(reason)) => Err(refused(reason)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let reason = "orange cannot be called here: only the sandbox of an agent can call it";
+            Err(refused(reason.to_owned()))
+        }
         Err(error) => Err(error.into()),
     }
 }

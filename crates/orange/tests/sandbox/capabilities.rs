@@ -6,6 +6,7 @@ use std::process::Command;
 use orange_config::Environment;
 use orange_effects::sandbox::{Capabilities, Level};
 
+use crate::commands::hooked;
 use crate::fixture::Fixture;
 use crate::support::{Stage, environment};
 
@@ -66,12 +67,10 @@ fn refused_namespaces_are_explained() {
     }
 }
 
-#[test]
-fn a_required_sandbox_that_is_missing_stops_the_start() {
-    let stage = Stage::new("minimal");
+/// A stage with everything on the PATH but bwrap.
+fn without_bwrap(mut stage: Stage) -> Stage {
     let programs = stage.path("programs");
     std::fs::create_dir(&programs).unwrap();
-    // Everything on the PATH but bwrap.
     let path = std::env::var_os("PATH").unwrap();
     for folder in std::env::split_paths(&path) {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -80,10 +79,37 @@ fn a_required_sandbox_that_is_missing_stops_the_start() {
             }
         }
     }
-    let mut stage = stage;
     let root = stage.path("");
     let more = [("PATH", programs.to_str().unwrap())];
     stage.environment = environment(&root, &more);
+    stage
+}
+
+#[test]
+fn a_gate_says_that_its_sandbox_is_missing() {
+    let stage = without_bwrap(Stage::new("default"));
+    let id = hooked(&stage, ":", ":");
+    stage.run_ok(&["task", "spawn", id.as_str()]);
+    stage.wait_for_status(&id, "held");
+    stage.wait_until_idle(&id);
+    std::fs::write(stage.home().settings(), "[sandbox]\nmode = \"required\"\n").unwrap();
+    let close = [
+        "task",
+        "update",
+        id.as_str(),
+        "--status",
+        "closed",
+        "--json",
+    ];
+    let (code, answer) = stage.json(&close);
+    assert_eq!(code, 3, "{answer}");
+    assert_eq!(answer["error"]["code"], "sandbox-missing", "{answer}");
+    assert_eq!(stage.task(&id).status.as_str(), "held");
+}
+
+#[test]
+fn a_required_sandbox_that_is_missing_stops_the_start() {
+    let stage = without_bwrap(Stage::new("minimal"));
     let config = stage.home().settings();
     std::fs::write(&config, "[sandbox]\nmode = \"required\"\n").unwrap();
     stage.script("worker-1", "ask task show");

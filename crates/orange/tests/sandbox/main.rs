@@ -13,6 +13,7 @@
 
 mod calls;
 mod capabilities;
+mod commands;
 mod endings;
 mod fixture;
 mod hidden_files;

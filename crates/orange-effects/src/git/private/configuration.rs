@@ -53,6 +53,15 @@ impl Worktree<'_> {
     }
 }
 
+impl Worktree<'_> {
+    /// The configuration of the repository without anything that names a program, a file or an
+    /// address.
+    pub fn configuration_for_sandbox(&self) -> Result<String, GitError> {
+        let values = self.values_for_private()?;
+        Ok(private(&self.git().settings.format(), &values, None))
+    }
+}
+
 /// The configuration of a private repository; `format` describes how the real one is stored.
 pub(super) fn private(format: &str, values: &Values, remote: Option<(&str, &Path)>) -> String {
     let mut text = format.to_owned();

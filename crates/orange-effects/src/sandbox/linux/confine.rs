@@ -15,16 +15,20 @@ use super::system_calls::refuse_system_calls;
 use crate::command::{CommandError, Invocation};
 use crate::run::RawText;
 use crate::sandbox::places::{PLAN, START};
+use crate::sandbox::unstarted::ConfineFailure;
 
-/// Becomes the agent or the program; returns only on failure. The error of an agent is reported by
-/// process 1, and is not returned.
-pub fn confine(environment: &Environment) -> Option<io::Error> {
+/// Becomes the agent or the program; returns only on failure. The failure of an agent is reported
+/// by process 1, and is not returned.
+pub fn confine(environment: &Environment) -> Option<ConfineFailure> {
     if let Some(plan) = environment.variable(PLAN_VARIABLE) {
         let failure = match serde_json::from_slice(plan.as_encoded_bytes()) {
             Ok(plan) => become_program(&plan),
             Err(error) => failure("read the plan", &error),
         };
-        return Some(io::Error::other(failure.message));
+        return Some(ConfineFailure {
+            is_missing: failure.is_missing,
+            message: failure.message,
+        });
     }
     let reported = UnixStream::connect(START).and_then(|mut start| {
         let failure = match read_plan(&mut start) {
@@ -33,7 +37,11 @@ pub fn confine(environment: &Environment) -> Option<io::Error> {
         };
         Ok(serde_json::to_writer(&start, &failure)?)
     });
-    reported.err()
+    let error = reported.err()?;
+    Some(ConfineFailure {
+        is_missing: false,
+        message: error.to_string(),
+    })
 }
 
 fn become_program(plan: &Plan) -> StartFailure {

@@ -1,6 +1,5 @@
 //! Runs an agent in a sandbox, and ends as it ends.
 
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
@@ -9,7 +8,6 @@ use std::process::{Child, ExitStatus};
 use std::thread;
 use std::time::Duration;
 
-use orange_config::ORANGE_HOME;
 use orange_config::clock::Deadline;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -19,11 +17,10 @@ use super::control::{
     FirstConnection, Signals, inherited_file, listen_in, wait_readable, watch_signals,
 };
 use super::private_home::prepare_home;
-use super::protocol::{Plan, Report, Request, StartFailure};
+use super::protocol::{Plan, Report, Request, StartFailure, visible_variables};
 use super::terminal::is_foreground;
 use crate::command::Invocation;
 use crate::sandbox::broker::answer_calls;
-
 use crate::sandbox::ending::AgentExit;
 use crate::sandbox::sandboxed_run::SandboxedRun;
 use crate::sandbox::unstarted::SandboxError;
@@ -64,18 +61,15 @@ pub fn run_in_sandbox(run: SandboxedRun<'_>) -> Result<AgentExit, SandboxError> 
 
 fn start_bwrap(run: &SandboxedRun<'_>) -> io::Result<Child> {
     let description = run.description;
-    let mut environment = run.environment.clone();
-    for name in &description.hidden_variables {
-        environment.remove(OsStr::new(name));
-    }
-    let mut variables = environment.clone();
-    // The home is not visible; its path stays on bwrap, by which the run's processes are found.
-    variables.remove(OsStr::new(ORANGE_HOME));
+    // bwrap keeps the path of orange's home, by which the processes of the run are found.
+    let environment = visible_variables(description, &run.environment);
+    let environment = environment.map(|(name, value)| (name.clone(), value.clone()));
+    let environment = environment.collect();
     let plan = Plan::new(
         description,
         run.program,
         run.arguments,
-        &variables,
+        &run.environment,
         run.directory,
     );
     let plan = Plan {

@@ -5,10 +5,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use super::arguments::machine_arguments;
-use super::protocol::Plan;
+use super::protocol::{Plan, visible_variables};
 use crate::command::Invocation;
 use crate::run::RawText;
 use crate::sandbox::description::Description;
+use crate::sandbox::places::BROKER;
 
 /// The variable that has the plan of such a program; the program itself does not get it.
 pub(super) const PLAN_VARIABLE: &str = "ORANGE_SANDBOX_PLAN";
@@ -25,11 +26,13 @@ pub fn program_in_sandbox(
     let plan = Plan::new(description, program, arguments, environment, directory);
     // Without a plan, nothing is started inside.
     let plan = serde_json::to_string(&plan).unwrap_or_default();
-    Invocation::new(description.bwrap.as_os_str(), environment.clone())
+    let variables = visible_variables(description, environment);
+    let variables = variables.map(|(name, value)| (name.clone(), value.clone()));
+    Invocation::new(description.bwrap.as_os_str(), variables.collect())
         .variable(PLAN_VARIABLE, plan)
         .arguments(machine_arguments(description))
         // Its input is not a terminal; without a session of its own it could still open one.
-        .arguments(["--new-session", "--chdir"])
+        .arguments(["--new-session", "--symlink", "none", BROKER, "--chdir"])
         .arguments([directory])
         .arguments(["--"])
         .arguments([description.orange.as_os_str(), "sandbox-confine".as_ref()])

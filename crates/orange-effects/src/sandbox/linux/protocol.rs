@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use orange_config::ORANGE_HOME;
 use serde::{Deserialize, Serialize};
 
 use crate::run::RawText;
@@ -26,7 +27,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// A plan for a program that does not get the terminal.
+    /// A plan for a program that does not get the terminal. orange's home is not visible inside, so
+    /// its variable is left out.
     pub(super) fn new(
         description: &Description,
         program: &OsStr,
@@ -34,7 +36,8 @@ impl Plan {
         environment: &BTreeMap<OsString, OsString>,
         directory: &Path,
     ) -> Self {
-        let variables = environment.iter();
+        let variables = visible_variables(description, environment);
+        let variables = variables.filter(|(name, _)| *name != ORANGE_HOME);
         Plan {
             orange: description.orange.clone(),
             program: program.into(),
@@ -55,6 +58,15 @@ impl Plan {
             .map(|(name, value)| (name.0.clone(), value.0.clone()))
             .collect()
     }
+}
+
+/// What a sandbox does not hide of an environment.
+pub(super) fn visible_variables<'a>(
+    description: &'a Description,
+    environment: &'a BTreeMap<OsString, OsString>,
+) -> impl Iterator<Item = (&'a OsString, &'a OsString)> {
+    let is_hidden = |name: &OsString| description.hidden_variables.iter().any(|it| *name == **it);
+    environment.iter().filter(move |(name, _)| !is_hidden(name))
 }
 
 /// Where the agent may create files.

@@ -12,7 +12,12 @@ pub struct Args {}
 
 pub fn run(_args: &Args, environment: &Environment) -> Result<Exit, Error> {
     match orange_driver::confine(environment) {
-        Some(error) => Err(Error::not_started(error)),
+        // The codes that a shell has for this.
+        Some(failure) => {
+            let code = if failure.is_missing { 127 } else { 126 };
+            let exit = Exit::Other(code);
+            Err(Error::new(exit, "program-not-started", failure.message))
+        }
         // `orange exec-run` prints the error.
         None => Ok(Exit::ExternalFailed),
     }

@@ -1,0 +1,151 @@
+//! The sandbox around commands of a project or a workflow.
+//!
+//! Setup, gates and the like run what agents wrote. They see what an agent would see, without a
+//! login and without a way to call orange.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use orange_config::{LogLevel, Project, SandboxSettings};
+use orange_effects::command::Invocation;
+use orange_effects::git::{Git, GitError};
+use orange_effects::private_file;
+use orange_effects::sandbox::{DescribeRequest, Mount, Network, describe};
+use orange_engine::Task;
+use orange_store::{TaskDirectory, WorkspaceRecord};
+use serde_json::json;
+
+use super::choice::SandboxChoice;
+use super::program::ProgramSandbox;
+use crate::DriverError;
+use crate::workspaces::Workspaces;
+use crate::workspaces::private_repository::{RepositoryMounts, RepositoryUser, commands_folder};
+
+/// A command of a project or a workflow.
+pub(crate) struct TaskCommand<'a> {
+    pub(crate) program: &'a str,
+    pub(crate) arguments: &'a [String],
+    pub(crate) directory: &'a Path,
+    pub(crate) variables: BTreeMap<OsString, OsString>,
+}
+
+impl Workspaces {
+    /// Runs a command in the workspace of a task, in a sandbox if its agents have one.
+    pub(crate) fn command_in_workspace(
+        &self,
+        task: &Task,
+        project: &Project,
+        workspace: &WorkspaceRecord,
+        command: TaskCommand<'_>,
+    ) -> Result<Invocation, DriverError> {
+        self.confined(task, project, command, || {
+            let user = RepositoryUser::Commands;
+            match self.prepare_private_repository(task, project, workspace, user)? {
+                RepositoryMounts::Private(mounts) => Ok(mounts),
+                RepositoryMounts::Shared { directory, .. } => Ok(vec![Mount::Writable {
+                    path: directory.into(),
+                }]),
+            }
+        })
+    }
+
+    /// Runs a command in a worktree for verifications, in a sandbox if the agents have one. The
+    /// repository is visible without the addresses and the programs of its configuration.
+    pub(crate) fn command_in_verification(
+        &self,
+        task: &Task,
+        project: &Project,
+        git: &Git,
+        command: TaskCommand<'_>,
+    ) -> Result<Invocation, DriverError> {
+        let directory = command.directory;
+        self.confined(task, project, command, || {
+            let plain = git.worktree(directory)?.configuration_for_sandbox()?;
+            let folder = TaskDirectory::new(&self.context.home, &task.project, &task.id)?;
+            let file = commands_folder(&folder).join("config");
+            private_file::write_unsynced(&file, plain.as_bytes()).map_err(GitError::from)?;
+            let repository = git.shared_directory();
+            Ok(vec![
+                Mount::ReadOnly {
+                    path: repository.into(),
+                },
+                Mount::Other {
+                    source: file.into(),
+                    path: repository.join("config").into(),
+                    is_read_only: true,
+                },
+            ])
+        })
+    }
+
+    fn confined(
+        &self,
+        task: &Task,
+        project: &Project,
+        command: TaskCommand<'_>,
+        repository: impl FnOnce() -> Result<Vec<Mount>, DriverError>,
+    ) -> Result<Invocation, DriverError> {
+        match self.choose_sandbox(project)? {
+            SandboxChoice::Use { bwrap, settings } => {
+                let directory = TaskDirectory::new(&self.context.home, &task.project, &task.id)?;
+                let home = commands_folder(&directory).join("home");
+                fs::create_dir_all(&home).map_err(|error| DriverError::NoSandbox {
+                    reason: format!("cannot create `{}`: {error}", home.display()),
+                    fix: String::from("correct that, then run the command again"),
+                })?;
+                let repository = repository()?;
+                self.sandbox_for_command(&bwrap, settings, &home, repository, &command)
+            }
+            choice => {
+                if let SandboxChoice::Unavailable { reason, fix } = choice {
+                    let program = command.program;
+                    let more = json!({ "program": program, "reason": reason, "fix": fix });
+                    let context = &self.context;
+                    context.log(LogLevel::Warn, &task.id, "ran without a sandbox", more);
+                }
+                Ok(Invocation::new(command.program, command.variables)
+                    .arguments(command.arguments)
+                    .directory(command.directory))
+            }
+        }
+    }
+
+    fn sandbox_for_command(
+        &self,
+        bwrap: &Path,
+        settings: SandboxSettings,
+        private_home: &Path,
+        repository: Vec<Mount>,
+        command: &TaskCommand<'_>,
+    ) -> Result<Invocation, DriverError> {
+        let environment = &self.context.environment;
+        let home = environment.home.as_deref();
+        let home = home.ok_or_else(DriverError::home_not_set)?;
+        let program = Some(PathBuf::from(command.program));
+        let program = program.filter(|path| path.is_absolute());
+        let description = describe(&DescribeRequest {
+            bwrap,
+            orange: &self.context.orange,
+            user_home: home,
+            private_home: Some(private_home),
+            program: program.as_deref().unwrap_or(Path::new("/bin/sh")),
+            path: environment.variable("PATH"),
+            read: settings.read,
+            given: Vec::new(),
+            copy: Vec::new(),
+            share: Vec::new(),
+            writable: vec![command.directory.to_owned()],
+            worktree: Some(command.directory),
+            others: repository,
+            network: Network::Open,
+        })?;
+        let sandbox = ProgramSandbox {
+            description,
+            variables: command.variables.clone(),
+            directory: command.directory.to_owned(),
+        };
+        Ok(sandbox.command(command.program.as_ref(), command.arguments))
+    }
+}
