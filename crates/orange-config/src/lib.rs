@@ -8,10 +8,12 @@ pub mod clock;
 mod env;
 mod harness;
 mod home;
+mod host_port;
 mod jobs;
 mod passed_variables;
 mod prices;
 mod projects;
+mod sandbox;
 mod settings;
 mod user_file;
 mod workflows;
@@ -30,9 +32,10 @@ pub use harness::files::{HarnessFile, RunFileText};
 pub use harness::level::{Level, StartMode};
 pub use harness::readiness::{AnswerPlace, Readiness, ReadyState};
 pub use harness::result::{ResultStatus, RunResult};
-pub use harness::sandbox::SandboxFiles;
+pub use harness::sandbox::{HarnessSandbox, Login};
 pub use harness::usage::{RunPeriod, UsageCount, UsageLocations, UsageSource};
 pub use home::{Home, HomeError};
+pub use host_port::HostPort;
 pub use jobs::{
     Job, JobProblem, JobTask, JobWork, Jobs, JobsError, NewJob, Schedule, ScheduleError,
 };
@@ -41,13 +44,14 @@ pub use prices::prices;
 pub use projects::{
     IssueComment, MergePlace, Project, Projects, ProjectsError, Unpriced, WhenFull,
 };
+pub use sandbox::{NetworkMode, SandboxMode, SandboxSettings};
 pub use settings::file::{SettingsError, SettingsProblem};
 pub use settings::keys::{KEYS, Key};
 pub use settings::value::{Kind, Value};
 pub use settings::{
     Background, BotSettings, ChatSettings, Decompose, ForgeSettings, IssueSettings, LogLevel,
-    LogSettings, NotifySettings, PoolSettings, SandboxMode, SandboxSettings, Setting,
-    SettingOrigin, Settings, SupervisorSettings,
+    LogSettings, NotifySettings, PoolSettings, Setting, SettingOrigin, Settings,
+    SupervisorSettings,
 };
 pub use workflows::catalog::{Catalog, CatalogError};
 pub use workflows::load::{Finding, LoadedWorkflow, load_workflow};

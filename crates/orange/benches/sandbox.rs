@@ -81,6 +81,7 @@ mod linux {
                 worktree: None,
                 others: Vec::new(),
                 network: Network::Open,
+                login: None,
             });
             let text = "name = \"true\"\nbinary = \"/bin/true\"\n[args]\nfull = []\n";
             Bench {

@@ -30,7 +30,7 @@ use orange_engine::activity::AgentEventKind;
 use orange_engine::death::Rule;
 use orange_engine::names::HarnessName;
 use result::{ResultLocations, validate_result};
-use sandbox::{SandboxFiles, SandboxTable, validate_sandbox};
+use sandbox::{HarnessSandbox, SandboxTable, validate_sandbox};
 use serde::Deserialize;
 use skills::validate_skills;
 use toml::Spanned;
@@ -68,8 +68,8 @@ pub struct Harness {
     pub ready: Vec<Readiness>,
     /// Where it keeps skills, as the definition writes it.
     pub(super) skills: Option<String>,
-    /// Which of the user's files it needs in a sandbox.
-    pub sandbox: SandboxFiles,
+    /// What it needs in a sandbox.
+    pub sandbox: HarnessSandbox,
     /// What its deaths look like and what they mean; the first match counts.
     pub deaths: Vec<Rule>,
     /// What it reports about itself with `orange agent-event`.

@@ -1,4 +1,4 @@
-//! Which of your files an agent needs in its sandbox.
+//! What an agent needs in its sandbox: files, hosts, and its login.
 
 use std::path::PathBuf;
 
@@ -8,14 +8,39 @@ use toml::Spanned;
 use super::Problem;
 use super::readiness::resolve_path;
 use super::skills::is_below_home;
-use crate::Environment;
+use crate::{Environment, HostPort};
 
-/// Files of the user's home for an agent that has a home of its own in a sandbox.
+/// What an agent with a private home and a limited network needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SandboxFiles {
+pub struct HarnessSandbox {
     read: Vec<String>,
     copy: Vec<String>,
     share: Vec<String>,
+    /// The hosts that it always reaches: its service.
+    pub hosts: Vec<HostPort>,
+    /// Logins that can stay outside; the first one that the user has counts.
+    pub logins: Vec<Login>,
+}
+
+/// A login that the agent has in a variable, and that orange can add to its requests instead.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Login {
+    /// The user's variable with the login.
+    pub variable: String,
+    /// The variable that has a login without value inside, if not the same.
+    pub inside: Option<String>,
+    /// The header of a request that has the login.
+    pub header: String,
+    /// What precedes the login in the header.
+    #[serde(default)]
+    pub prefix: String,
+    /// The variable with the address of the service.
+    pub address: String,
+    /// The address if that variable is not set.
+    pub service: String,
+    /// How the paths begin that the agent may request.
+    pub paths: Vec<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -27,9 +52,13 @@ pub(super) struct SandboxTable {
     copy: Vec<Spanned<String>>,
     #[serde(default)]
     share: Vec<Spanned<String>>,
+    #[serde(default)]
+    hosts: Vec<HostPort>,
+    #[serde(default)]
+    login: Vec<Spanned<Login>>,
 }
 
-impl SandboxFiles {
+impl HarnessSandbox {
     /// Visible, and read-only.
     pub fn read(&self, environment: &Environment) -> Vec<PathBuf> {
         resolve(&self.read, environment)
@@ -54,12 +83,28 @@ fn resolve(paths: &[String], environment: &Environment) -> Vec<PathBuf> {
 }
 
 /// Accepts only paths below `~`, as for skills.
-pub(super) fn validate_sandbox(table: SandboxTable) -> Result<SandboxFiles, Problem> {
-    Ok(SandboxFiles {
+pub(super) fn validate_sandbox(table: SandboxTable) -> Result<HarnessSandbox, Problem> {
+    let logins = table.login.into_iter().map(validate_login);
+    Ok(HarnessSandbox {
         read: validate_paths(table.read)?,
         copy: validate_paths(table.copy)?,
         share: validate_paths(table.share)?,
+        hosts: table.hosts,
+        logins: logins.collect::<Result<_, _>>()?,
     })
+}
+
+/// Accepts only paths that begin with `/`, so that none is empty and allows everything by accident.
+fn validate_login(login: Spanned<Login>) -> Result<Login, Problem> {
+    let span = login.span();
+    let login = login.into_inner();
+    let is_path = |path: &String| path.starts_with('/');
+    if login.paths.is_empty() || !login.paths.iter().all(is_path) {
+        let message = String::from("a login needs the paths that the agent may request");
+        let hint = "write how they begin, such as `paths = [\"/v1/\"]`";
+        return Err((span, message, hint.to_owned()));
+    }
+    Ok(login)
 }
 
 fn validate_paths(paths: Vec<Spanned<String>>) -> Result<Vec<String>, Problem> {
@@ -113,5 +158,23 @@ mod tests {
             assert!(error.starts_with("a.toml:6: "), "{error}");
         }
         parsed("write = []").unwrap_err();
+    }
+
+    #[test]
+    fn a_login_names_its_paths() {
+        let login = "[[sandbox.login]]\nvariable = \"KEY\"\nheader = \"x-api-key\"\n\
+                     address = \"BASE\"\nservice = \"https://a.example\"\n";
+        let harness = parsed(&format!("{login}paths = [\"/v1/\"]")).unwrap();
+        let [login_of_harness] = harness.sandbox.logins.as_slice() else {
+            panic!("{:?}", harness.sandbox.logins);
+        };
+        assert_eq!(login_of_harness.variable, "KEY");
+        assert_eq!(login_of_harness.prefix, "");
+        for paths in ["paths = []", "paths = [\"\"]", ""] {
+            parsed(&format!("{login}{paths}")).unwrap_err();
+        }
+        parsed("hosts = [\"https://a.example\"]").unwrap_err();
+        let harness = parsed("hosts = [\"a.example\"]").unwrap();
+        assert_eq!(harness.sandbox.hosts[0].to_string(), "a.example:443");
     }
 }

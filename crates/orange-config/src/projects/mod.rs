@@ -15,7 +15,7 @@ use orange_engine::names::{BranchName, HarnessName, ProjectName};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Home, reason, user_file};
+use super::{Home, HostPort, NetworkMode, SandboxMode, reason, user_file};
 
 /// The longest name of a project, in bytes.
 const MAX_NAME_BYTES: usize = 64;
@@ -157,6 +157,15 @@ pub struct Project {
     /// Whether an agent may start for which a limit cannot be checked; defaults to the setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_unpriced: Option<Unpriced>,
+    /// Whether agents run in a sandbox; defaults to the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox_mode: Option<SandboxMode>,
+    /// What agents in a sandbox reach over the network; defaults to the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox_network: Option<NetworkMode>,
+    /// The hosts that agents in a sandbox reach; defaults to the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox_hosts: Option<Vec<HostPort>>,
     /// The command to run in a workspace after a task's branch is checked out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<String>,
@@ -245,6 +254,9 @@ impl Project {
             budget_project: None,
             budget_hard: None,
             budget_unpriced: None,
+            sandbox_mode: None,
+            sandbox_network: None,
+            sandbox_hosts: None,
             setup: Vec::new(),
             setup_timeout: None,
             teardown: Vec::new(),

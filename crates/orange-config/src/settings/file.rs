@@ -174,8 +174,12 @@ impl SettingsReader<'_> {
 
     fn read_value(&mut self, full: &str, name_span: Range<usize>, value: &Spanned<DeValue<'_>>) {
         let Some(key) = key(full) else { return };
-        if key.kind == Kind::Names {
-            self.read_names(full, name_span, value);
+        if matches!(key.kind, Kind::Names | Kind::Hosts) {
+            if let Some(names) = self.names_of(full, key.kind, value) {
+                let (line, _) = self.position(name_span.start);
+                let names = Value::Names(names);
+                self.given.insert(full.to_owned(), (names, line));
+            }
             return;
         }
         let text = match value.get_ref() {
@@ -196,33 +200,26 @@ impl SettingsReader<'_> {
         }
     }
 
-    fn read_names(&mut self, full: &str, name_span: Range<usize>, value: &Spanned<DeValue<'_>>) {
-        if let Some(names) = self.names_of(full, value) {
-            let (line, _) = self.position(name_span.start);
-            self.given
-                .insert(full.to_owned(), (Value::Names(names), line));
-        }
-    }
-
     /// The names of a list; a mistake in it is reported.
     pub(super) fn names_of(
         &mut self,
         full: &str,
+        kind: Kind,
         value: &Spanned<DeValue<'_>>,
     ) -> Option<Vec<String>> {
         let mut names = Vec::new();
         let entries = value.get_ref().as_array();
         for entry in entries.into_iter().flatten() {
-            let name = entry.get_ref().as_str().and_then(|it| Kind::Names.read(it));
+            let name = entry.get_ref().as_str().and_then(|it| kind.read(it));
             let Some(Value::Names(name)) = name else {
-                let message = format!("`{full}` must be {}", Kind::Names.expected());
+                let message = format!("`{full}` must be {}", kind.expected());
                 self.report(&entry.span(), message, None);
                 return None;
             };
             names.extend(name);
         }
         if entries.is_none() {
-            let message = format!("`{full}` must be {}", Kind::Names.expected());
+            let message = format!("`{full}` must be {}", kind.expected());
             self.report(&value.span(), message, None);
             return None;
         }

@@ -451,6 +451,22 @@ pub const KEYS: &[Key] = &[
         kind: Kind::OneOf(&["off", "auto", "required"]),
         meaning: "Whether agents run in a sandbox: never (`off`), if this machine can (`auto`), or else not at all (`required`).",
         default: || Some(Value::text("off")),
+        project: |it| it.sandbox_mode.map(|mode| Value::text(mode.word())),
+        ..PLAIN
+    },
+    Key {
+        name: "sandbox.network",
+        kind: Kind::OneOf(&["open", "list", "none"]),
+        meaning: "What an agent in a sandbox reaches over the network: everything (`open`), the hosts of its harness and of `sandbox.hosts` (`list`), or only the hosts of its harness (`none`). For a task with text from outside, `open` counts as `list`.",
+        default: || Some(Value::text("open")),
+        project: |it| it.sandbox_network.map(|mode| Value::text(mode.word())),
+        ..PLAIN
+    },
+    Key {
+        name: "sandbox.hosts",
+        kind: Kind::Hosts,
+        meaning: "The hosts that an agent with `sandbox.network = \"list\"` reaches.",
+        project: |it| it.sandbox_hosts.as_deref().map(Value::hosts),
         ..PLAIN
     },
     Key {

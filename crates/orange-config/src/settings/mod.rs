@@ -28,7 +28,7 @@ use parts::{
 use serde::Serialize;
 use value::Value;
 
-use super::{Environment, Home, IssueComment, MergePlace, Project, WhenFull};
+use super::{Environment, Home, IssueComment, MergePlace, Project, SandboxSettings, WhenFull};
 
 /// Everything that can be set, fully resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,25 +171,6 @@ pub struct BotSettings {
     pub token_file: Option<PathBuf>,
     /// The address of the server; empty if it is not set.
     pub server: String,
-}
-
-/// The sandbox around agents.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SandboxSettings {
-    pub mode: SandboxMode,
-    /// What an agent may read in addition to the system and its worktree.
-    pub read: Vec<PathBuf>,
-}
-
-/// Whether agents run in a sandbox.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SandboxMode {
-    #[default]
-    Off,
-    /// If this machine can.
-    Auto,
-    /// An agent without a sandbox is not started.
-    Required,
 }
 
 /// The programs that open a worktree, each with its arguments in one line.
@@ -460,7 +441,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
             start_rate: count("supervisor.start_rate").unwrap_or_default(),
         },
         permission_wait: duration("permissions.wait"),
-        sandbox: sandbox_settings(text, names("sandbox.read")),
+        sandbox: sandbox_settings(text, names("sandbox.hosts"), names("sandbox.read")),
         open: open_settings(text),
         tmux_config: text("tmux.config").map(PathBuf::from),
         notify: NotifySettings {

@@ -12,9 +12,9 @@ use orange_engine::names::{HarnessName, ProjectName};
 use super::value::Value;
 use super::{
     BotSettings, ChatSettings, Decompose, IssueSettings, MergeSettings, OpenSettings,
-    RouterSettings, SandboxMode, SandboxSettings, Setting,
+    RouterSettings, Setting,
 };
-use crate::IssueComment;
+use crate::{IssueComment, NetworkMode, SandboxMode, SandboxSettings};
 
 /// Toolchains and the settings of git, which every agent may read in its sandbox.
 const READABLE: [&str; 7] = [
@@ -92,6 +92,7 @@ pub(super) fn issue_settings(text: impl Fn(&str) -> Option<String>, close: bool)
 
 pub(super) fn sandbox_settings(
     text: impl Fn(&str) -> Option<String>,
+    hosts: impl Iterator<Item = String>,
     more: impl Iterator<Item = String>,
 ) -> SandboxSettings {
     let mode = match text("sandbox.mode").as_deref() {
@@ -99,9 +100,18 @@ pub(super) fn sandbox_settings(
         Some("required") => SandboxMode::Required,
         _ => SandboxMode::Off,
     };
+    let network = match text("sandbox.network").as_deref() {
+        Some("open") => NetworkMode::Open,
+        Some("list") => NetworkMode::List,
+        _ => NetworkMode::None,
+    };
     let always = READABLE.map(str::to_owned).into_iter();
-    let read = always.chain(more).map(PathBuf::from).collect();
-    SandboxSettings { mode, read }
+    SandboxSettings {
+        mode,
+        network,
+        hosts: hosts.filter_map(|host| host.parse().ok()).collect(),
+        read: always.chain(more).map(PathBuf::from).collect(),
+    }
 }
 
 pub(super) fn open_settings(text: impl Fn(&str) -> Option<String>) -> OpenSettings {

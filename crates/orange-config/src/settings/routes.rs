@@ -71,7 +71,7 @@ impl SettingsReader<'_> {
         let Some(value) = table.get(key) else {
             return Vec::new();
         };
-        self.names_of(key, value).unwrap_or_default()
+        self.names_of(key, Kind::Names, value).unwrap_or_default()
     }
 }
 

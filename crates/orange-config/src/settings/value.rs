@@ -6,6 +6,8 @@ use std::time::Duration;
 use orange_engine::budget::Limit;
 use serde::{Serialize, Serializer};
 
+use crate::HostPort;
+
 /// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -32,6 +34,8 @@ pub enum Kind {
     Repository,
     /// A list of names.
     Names,
+    /// A list of hosts, each with a port.
+    Hosts,
     OneOf(&'static [&'static str]),
 }
 
@@ -53,6 +57,10 @@ pub enum Value {
 }
 
 impl Value {
+    pub(crate) fn hosts(hosts: &[HostPort]) -> Value {
+        Value::Names(hosts.iter().map(HostPort::to_string).collect())
+    }
+
     /// A name or a word.
     pub(crate) fn text(text: &str) -> Value {
         Value::Text(text.to_owned())
@@ -94,6 +102,10 @@ impl Kind {
                 let is_name = !text.trim().is_empty() && !text.contains(char::is_control);
                 is_name.then(|| Value::Names(vec![text.trim().to_owned()]))
             }
+            Kind::Hosts => {
+                let host: HostPort = text.parse().ok()?;
+                Some(Value::Names(vec![host.to_string()]))
+            }
             Kind::OneOf(words) => words.contains(&text).then(|| Value::text(text)),
         }
     }
@@ -118,6 +130,9 @@ impl Kind {
             Kind::Budget => "an amount, such as \"5.00 USD\" or \"2M tokens\"".to_owned(),
             Kind::Repository => "a repository, such as \"github.com/ada/engine\"".to_owned(),
             Kind::Names => "a list of names, such as [\"one\", \"two\"]".to_owned(),
+            Kind::Hosts => {
+                "a list of hosts and ports, such as [\"registry.example.org:443\"]".to_owned()
+            }
             Kind::OneOf(words) => {
                 let words: Vec<String> = words.iter().map(|it| format!("\"{it}\"")).collect();
                 words.join(" or ")

@@ -4,7 +4,7 @@ use std::fs;
 
 use orange_config::{Environment, Harness, LogLevel};
 use orange_effects::run::given_files;
-use orange_effects::sandbox::{DescribeRequest, Description, Network, describe};
+use orange_effects::sandbox::{DescribeRequest, Description, InjectedLogin, describe};
 use orange_engine::Task;
 use orange_engine::context_file::CONTEXT_FILE;
 use orange_engine::effect::Spawn;
@@ -12,6 +12,7 @@ use orange_store::{TaskDirectory, WorkspaceRecord};
 use serde_json::json;
 
 use crate::DriverError;
+use crate::context::ids;
 use crate::context::run_location::report_folder;
 use crate::context::run_sandbox::RunSandbox;
 use crate::failure::Failure;
@@ -58,6 +59,11 @@ impl Performer {
         let (mut others, mut shared) = (Vec::new(), None);
         // Feedback may arrive while the agent runs.
         fs::create_dir_all(directory.feedback()).map_err(Failure::temporary)?;
+        let network = self
+            .workspaces
+            .network_of(task, &settings, &harness.sandbox.hosts);
+        let network = network.map_err(Failure::temporary)?;
+        let login = injected_login(harness, environment).map_err(Failure::temporary)?;
         let mut read = settings.read;
         read.extend(harness.sandbox.read(environment));
         // What prompts and messages name.
@@ -105,7 +111,8 @@ impl Performer {
             writable,
             worktree: workspace.map(|it| it.path.as_path()),
             others,
-            network: Network::Open,
+            network,
+            login,
         });
         let description = description.map_err(DriverError::from);
         let description = description.map_err(Failure::permanent)?;
@@ -118,4 +125,33 @@ impl Performer {
         sandbox.save(&run).map_err(Failure::temporary)?;
         Ok(Some(description))
     }
+}
+
+/// The first login of a harness that the agent would get in a variable.
+fn injected_login(
+    harness: &Harness,
+    environment: &Environment,
+) -> Result<Option<InjectedLogin>, DriverError> {
+    let is_set = |name: &str| environment.variable(name).is_some_and(|it| !it.is_empty());
+    let mut logins = harness.sandbox.logins.iter();
+    let Some(login) = logins.find(|login| is_set(&login.variable)) else {
+        return Ok(None);
+    };
+    let service = environment.variable(&login.address);
+    let service = service
+        .and_then(|it| it.to_str())
+        .filter(|it| !it.is_empty());
+    Ok(Some(InjectedLogin {
+        variable: login.variable.clone(),
+        inside: login
+            .inside
+            .clone()
+            .unwrap_or_else(|| login.variable.clone()),
+        placeholder: format!("orange-{}", ids::secret()?),
+        header: login.header.clone(),
+        prefix: login.prefix.clone(),
+        address: login.address.clone(),
+        service: service.unwrap_or(&login.service).to_owned(),
+        paths: login.paths.clone(),
+    }))
 }

@@ -1,4 +1,4 @@
-//! The only place that opens a network connection.
+//! Sends requests to services that the user chose.
 //!
 //! Each call sends one request and returns one answer, whatever the status. No redirect is
 //! followed, so a header with a token goes only to the address that the caller named.
@@ -92,17 +92,21 @@ impl HttpResponse {
     }
 }
 
+/// Certificates are judged by the system.
+pub(crate) fn tls_config() -> TlsConfig {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    TlsConfig::builder()
+        .provider(TlsProvider::Rustls)
+        .root_certs(RootCerts::PlatformVerifier)
+        .unversioned_rustls_crypto_provider(provider)
+        .build()
+}
+
 impl Http {
     /// Each request has to be answered within the timeout.
     pub fn new(environment: &Environment, timeout: Duration) -> Http {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = TlsConfig::builder()
-            .provider(TlsProvider::Rustls)
-            .root_certs(RootCerts::PlatformVerifier)
-            .unversioned_rustls_crypto_provider(provider)
-            .build();
         let config = Agent::config_builder()
-            .tls_config(tls)
+            .tls_config(tls_config())
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)

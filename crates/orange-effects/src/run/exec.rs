@@ -89,12 +89,15 @@ pub fn exec_run(
         policy,
     };
     environment.remove(OsStr::new(ORANGE_RUN_PROOF));
+    let login = description.login.as_ref();
+    let secret = login.and_then(|login| environment.remove(OsStr::new(&login.variable)));
     let exit = run_in_sandbox(SandboxedRun {
         description,
         program: file.program.as_os_str(),
         arguments: &file.arguments,
         directory: Path::new(file.directory.as_os_str()),
         environment,
+        secret,
         folder: path.parent().unwrap_or(Path::new("/")),
         output,
         broker,

@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::description::{Description, Limits, Mount, Network};
+use super::description::{Description, Limits, Mount};
+use super::network::{InjectedLogin, Network};
 use super::system_mounts::{TEMPORARY_BYTES, is_hidden, is_in_system, system_mounts};
 use crate::run::RawText;
 
@@ -48,6 +49,8 @@ pub struct DescribeRequest<'a> {
     /// What is visible at other paths than outside.
     pub others: Vec<Mount>,
     pub network: Network,
+    /// The login that stays outside.
+    pub login: Option<InjectedLogin>,
 }
 
 /// Why no sandbox can be described.
@@ -120,7 +123,8 @@ pub fn describe(request: &DescribeRequest<'_>) -> Result<Description, DescribeEr
         mounts,
         limits: Limits::default(),
         hostname: String::from("orange"),
-        network: request.network,
+        network: request.network.clone(),
+        login: request.login.clone(),
         hidden_variables: HIDDEN_VARIABLES.map(str::to_owned).to_vec(),
     })
 }
@@ -199,6 +203,7 @@ mod tests {
             worktree: None,
             others: Vec::new(),
             network: Network::Open,
+            login: None,
         }
     }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::network::{InjectedLogin, Network};
 use crate::run::RawText;
 
 /// A sandbox, decided before the agent starts.
@@ -27,6 +28,9 @@ pub struct Description {
     pub limits: Limits,
     pub hostname: String,
     pub network: Network,
+    /// The login that stays outside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<InjectedLogin>,
     /// Variables that the agent does not get.
     pub hidden_variables: Vec<String>,
 }
@@ -109,14 +113,4 @@ impl Default for Limits {
             file_bytes: Some(64 << 30),
         }
     }
-}
-
-/// What the agent reaches over the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Network {
-    /// Everything that this machine reaches.
-    Open,
-    /// Nothing; not even this machine's own services.
-    None,
 }

@@ -3,7 +3,8 @@
 //! `orange exec-run` stays outside as the parent of bwrap (`parent`). Inside, `orange sandbox-init`
 //! is process 1 (`init`), and `orange sandbox-confine` takes the last rights away before it becomes
 //! the agent (`confine`). What is visible inside is decided before the start (`describe`) and
-//! travels in the run file (`description`). Calls of `orange` inside are run outside (`broker`).
+//! travels in the run file (`description`). Calls of `orange` inside are run outside (`broker`), and
+//! what the agent reaches over the network is decided there too (`network`).
 
 mod broker;
 mod capabilities;
@@ -12,6 +13,7 @@ mod description;
 mod ending;
 #[cfg(target_os = "linux")]
 mod linux;
+mod network;
 mod places;
 mod sandboxed_run;
 mod system_mounts;
@@ -27,9 +29,12 @@ use unsupported as system;
 pub use broker::{Broker, CallPolicy, CallResult, OutputStream, call_outside};
 pub use capabilities::{Capabilities, Gap, Level};
 pub use describe::{DescribeError, DescribeRequest, describe};
-pub use description::{Description, Limits, Mount, Network};
+pub use description::{Description, Limits, Mount};
 pub use ending::AgentExit;
+pub use network::{InjectedLogin, Network};
 pub use places::{OBJECTS, UPSTREAM, is_inside};
 pub use sandboxed_run::SandboxedRun;
-pub use system::{confine, program_in_sandbox, run_in_sandbox, run_init, trusted_bwrap};
+pub use system::{
+    confine, program_in_sandbox, run_in_sandbox, run_init, start_proxy, trusted_bwrap,
+};
 pub use unstarted::{ConfineFailure, SandboxError};

@@ -18,6 +18,12 @@ pub(super) const START: &str = "/run/orange/start";
 /// nothing.
 pub(super) const BROKER: &str = "/run/orange/broker";
 
+/// The socket of the proxy for listed hosts.
+pub(super) const PROXY: &str = "/run/orange/proxy";
+
+/// The socket for requests with the user's login.
+pub(super) const LOGIN: &str = "/run/orange/login";
+
 /// The objects of the real repository.
 pub const OBJECTS: &str = "/run/orange/objects";
 

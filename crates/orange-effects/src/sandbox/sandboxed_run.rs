@@ -16,6 +16,8 @@ pub struct SandboxedRun<'a> {
     pub arguments: &'a [RawText],
     pub directory: &'a Path,
     pub environment: BTreeMap<OsString, OsString>,
+    /// The login that stays outside.
+    pub secret: Option<OsString>,
     /// The private folder of the run, for sockets.
     pub folder: &'a Path,
     /// Where the output goes, if not to this process's own.

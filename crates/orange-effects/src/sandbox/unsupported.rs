@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use orange_config::Environment;
+use orange_config::{Environment, HostPort};
 
 use super::capabilities::Gap;
 use super::description::Description;
@@ -19,7 +19,7 @@ pub fn run_in_sandbox(_run: SandboxedRun<'_>) -> Result<AgentExit, SandboxError>
     Err(SandboxError::Unsupported)
 }
 
-pub fn run_init() -> io::Result<()> {
+pub fn run_init(_environment: &Environment) -> io::Result<u8> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -37,8 +37,13 @@ pub fn program_in_sandbox(
     _arguments: &[RawText],
     environment: &BTreeMap<OsString, OsString>,
     _directory: &Path,
+    _proxy: Option<&Path>,
 ) -> Invocation {
     Invocation::new(description.bwrap.as_os_str(), environment.clone())
+}
+
+pub fn start_proxy(_folder: &Path, _name: &str, _hosts: &[HostPort]) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 pub fn trusted_bwrap(_environment: &Environment, _worktrees: &[&Path]) -> Option<PathBuf> {

@@ -159,7 +159,7 @@ impl Command {
             Command::ExecRun(args) => {
                 exec_run::run(args, environment, output, sandbox_call::permit)
             }
-            Command::SandboxInit(args) => sandbox_init::run(args),
+            Command::SandboxInit(args) => sandbox_init::run(args, environment),
             Command::SandboxConfine(args) => sandbox_confine::run(args, environment),
             Command::Detach(args) => detach::run(args, environment, output),
             Command::Tether(args) => tether::run(args, environment),

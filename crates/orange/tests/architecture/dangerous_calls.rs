@@ -1,4 +1,4 @@
-//! Each dangerous call of the product is allowed in one place.
+//! Each dangerous call of the product is allowed in a few places.
 //!
 //! Clippy enforces the same places semantically (`clippy.toml`), but an `#[expect]` lifts that
 //! anywhere; this check says in which file that may be.
@@ -7,18 +7,18 @@ use crate::source::Source;
 use crate::verdict::Violation;
 
 struct Door {
-    /// The file, or the folder if it ends in `/`.
-    place: &'static str,
+    /// Files, and folders that end in `/`.
+    places: &'static [&'static str],
     behind: &'static [&'static [&'static str]],
 }
 
 const DOORS: &[Door] = &[
     Door {
-        place: "crates/orange-effects/src/command/mod.rs",
+        places: &["crates/orange-effects/src/command/mod.rs"],
         behind: &[&["std", "process", "Command"], &["Command", "new"]],
     },
     Door {
-        place: "crates/orange-config/src/env.rs",
+        places: &["crates/orange-config/src/env.rs"],
         behind: &[
             &["std", "env", "var"],
             &["std", "env", "var_os"],
@@ -30,7 +30,7 @@ const DOORS: &[Door] = &[
         ],
     },
     Door {
-        place: "crates/orange-config/src/clock.rs",
+        places: &["crates/orange-config/src/clock.rs"],
         behind: &[
             &["std", "time", "SystemTime", "now"],
             &["std", "time", "Instant", "now"],
@@ -39,7 +39,10 @@ const DOORS: &[Door] = &[
         ],
     },
     Door {
-        place: "crates/orange-effects/src/forge/http.rs",
+        places: &[
+            "crates/orange-effects/src/forge/http.rs",
+            "crates/orange-effects/src/sandbox/network/",
+        ],
         behind: &[
             &["ureq", "Agent"],
             &["ureq", "agent"],
@@ -52,11 +55,14 @@ const DOORS: &[Door] = &[
         ],
     },
     Door {
-        place: "crates/orange-effects/src/forge/",
+        places: &[
+            "crates/orange-effects/src/forge/",
+            "crates/orange-effects/src/sandbox/network/",
+        ],
         behind: &[&["ureq"], &["rustls"]],
     },
     Door {
-        place: "crates/orange/src/output/",
+        places: &["crates/orange/src/output/"],
         behind: &[
             &["std", "io", "stdout"],
             &["std", "io", "stderr"],
@@ -78,15 +84,16 @@ pub fn check(source: &Source) -> Vec<Violation> {
     let mut found = Vec::new();
     for path in &source.paths {
         let around = DOORS.iter().find(|door| {
-            let at_home = if door.place.ends_with('/') {
-                inside.starts_with(door.place)
-            } else {
-                inside == door.place
-            };
+            let mut places = door.places.iter();
+            let at_home = places.any(|place| match place.strip_suffix('/') {
+                Some(_) => inside.starts_with(place),
+                None => inside == *place,
+            });
             !at_home && door.behind.iter().any(|target| path.leads_to(target))
         });
         if let Some(door) = around {
-            let rule = format!("`{}`: only `{}` may name it", path.text(), door.place);
+            let places = door.places.join("` and `");
+            let rule = format!("`{}`: only `{places}` may name it", path.text());
             found.push(Violation::new(&source.path, path.line, rule));
         }
     }

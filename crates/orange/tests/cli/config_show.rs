@@ -95,6 +95,7 @@ fn row(key: &Key, settings: &Settings) -> String {
         Kind::Budget => "an amount".to_owned(),
         Kind::Repository => "a repository".to_owned(),
         Kind::Names => "a list of names".to_owned(),
+        Kind::Hosts => "a list of hosts".to_owned(),
         Kind::OneOf(words) => {
             let words: Vec<_> = words.iter().map(|it| format!("`{it}`")).collect();
             words.join(", ")
@@ -109,7 +110,10 @@ fn row(key: &Key, settings: &Settings) -> String {
         "pool.when_full" => "`when_full`".to_owned(),
         "merge.strategy" => "`merge_strategy`".to_owned(),
         "merge.verify" => "`merge_verify`".to_owned(),
-        "forge.repository"
+        "sandbox.mode"
+        | "sandbox.network"
+        | "sandbox.hosts"
+        | "forge.repository"
         | "forge.merge"
         | "forge.draft"
         | "forge.labels"

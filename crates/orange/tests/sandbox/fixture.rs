@@ -106,6 +106,7 @@ impl Fixture {
             worktree: None,
             others: Vec::new(),
             network: Network::Open,
+            login: None,
         });
         description.unwrap()
     }
@@ -117,12 +118,38 @@ impl Fixture {
     }
 
     pub fn run_file_with(&self, script: &str, sandbox: Option<&Description>) -> PathBuf {
+        self.run_file_of(script, sandbox, &[])
+    }
+
+    /// What a script prints, with more variables.
+    pub fn output_of(
+        &self,
+        script: &str,
+        sandbox: &Description,
+        variables: &[(&str, &str)],
+    ) -> String {
+        let file = self.run_file_of(script, Some(sandbox), variables);
+        let output = self.exec_run(&file).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        format!("{text}{errors}")
+    }
+
+    fn run_file_of(
+        &self,
+        script: &str,
+        sandbox: Option<&Description>,
+        variables: &[(&str, &str)],
+    ) -> PathBuf {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let file = self.path("w").join(format!("script-{number}"));
         fs::write(&file, script).unwrap();
+        let more = variables.iter().fold(String::new(), |more, (name, value)| {
+            more + &format!(", {name} = \"{value}\"")
+        });
         let text = format!(
             "name = \"script\"\nbinary = \"/bin/sh\"\n[args]\nfull = [\"{}\", \"{{prompt_file}}\"]\n\
-             [environment]\nset = {{ OUT = \"{}\", PAIN = \"{}\" }}\npass = [\"SSH_AUTH_SOCK\"]\n",
+             [environment]\nset = {{ OUT = \"{}\", PAIN = \"{}\"{more} }}\npass = [\"SSH_AUTH_SOCK\"]\n",
             file.display(),
             self.path("w").display(),
             self.prefix,

@@ -17,6 +17,8 @@ mod commands;
 mod endings;
 mod fixture;
 mod hidden_files;
+mod injected_login;
+mod network;
 mod ordinary_user;
 mod processes;
 mod repository_stories;

@@ -19,6 +19,8 @@ pub(crate) struct ProgramSandbox {
     pub(super) description: Description,
     pub(super) variables: BTreeMap<OsString, OsString>,
     pub(super) directory: PathBuf,
+    /// The socket of the proxy for the hosts of its list.
+    pub(super) proxy: Option<PathBuf>,
 }
 
 impl ProgramSandbox {
@@ -31,6 +33,7 @@ impl ProgramSandbox {
             &words,
             &self.variables,
             &self.directory,
+            self.proxy.as_deref(),
         )
     }
 
@@ -71,6 +74,7 @@ impl Workspaces {
             worktree: Some(worktree.path()),
             others: repository,
             network: Network::None,
+            login: None,
         })?;
         let variables: [(&str, &OsStr); 5] = [
             ("PATH", path.unwrap_or_default()),
@@ -84,6 +88,7 @@ impl Workspaces {
             description,
             variables: variables.into(),
             directory: worktree.path().to_owned(),
+            proxy: None,
         })
     }
 }

@@ -12,7 +12,7 @@ use orange_config::{LogLevel, Project, SandboxSettings};
 use orange_effects::command::Invocation;
 use orange_effects::git::{Git, GitError};
 use orange_effects::private_file;
-use orange_effects::sandbox::{DescribeRequest, Mount, Network, describe};
+use orange_effects::sandbox::{DescribeRequest, Mount, Network, describe, start_proxy};
 use orange_engine::Task;
 use orange_store::{TaskDirectory, WorkspaceRecord};
 use serde_json::json;
@@ -22,6 +22,9 @@ use super::program::ProgramSandbox;
 use crate::DriverError;
 use crate::workspaces::Workspaces;
 use crate::workspaces::private_repository::{RepositoryMounts, RepositoryUser, commands_folder};
+
+/// The socket of a command's proxy, in the folder of the task's commands.
+const PROXY: &str = "proxy";
 
 /// A command of a project or a workflow.
 pub(crate) struct TaskCommand<'a> {
@@ -96,7 +99,8 @@ impl Workspaces {
                     fix: String::from("correct that, then run the command again"),
                 })?;
                 let repository = repository()?;
-                self.sandbox_for_command(&bwrap, settings, &home, repository, &command)
+                let network = self.network_of(task, &settings, &[])?;
+                self.sandbox_for_command(&bwrap, settings, &home, repository, network, &command)
             }
             choice => {
                 if let SandboxChoice::Unavailable { reason, fix } = choice {
@@ -118,8 +122,20 @@ impl Workspaces {
         settings: SandboxSettings,
         private_home: &Path,
         repository: Vec<Mount>,
+        network: Network,
         command: &TaskCommand<'_>,
     ) -> Result<Invocation, DriverError> {
+        let proxy = match &network {
+            Network::List(hosts) if !hosts.is_empty() => {
+                let folder = private_home.parent().unwrap_or(private_home);
+                start_proxy(folder, PROXY, hosts).map_err(|error| DriverError::NoSandbox {
+                    reason: format!("cannot start its proxy: {error}"),
+                    fix: String::from("correct that, then run the command again"),
+                })?;
+                Some(folder.join(PROXY))
+            }
+            _ => None,
+        };
         let environment = &self.context.environment;
         let home = environment.home.as_deref();
         let home = home.ok_or_else(DriverError::home_not_set)?;
@@ -139,12 +155,14 @@ impl Workspaces {
             writable: vec![command.directory.to_owned()],
             worktree: Some(command.directory),
             others: repository,
-            network: Network::Open,
+            network,
+            login: None,
         })?;
         let sandbox = ProgramSandbox {
             description,
             variables: command.variables.clone(),
             directory: command.directory.to_owned(),
+            proxy,
         };
         Ok(sandbox.command(command.program.as_ref(), command.arguments))
     }

@@ -5,8 +5,7 @@ use std::io::{self, BufReader, Read};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Child;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::Broker;
 use super::frames::{Call, MAX_PART, Part};
 use crate::command::{CommandExit, Invocation};
+use crate::sandbox::network::serve;
 
 /// How many calls of a sandbox run at once.
 const MAX_CALLS: usize = 16;
@@ -25,25 +25,14 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Answers calls until this process ends.
 pub(in crate::sandbox) fn answer_calls(listener: &UnixListener, broker: Broker) {
-    let broker = Arc::new(broker);
-    let running = Arc::new(AtomicUsize::new(0));
-    for stream in listener.incoming().flatten() {
-        if running.fetch_add(1, Ordering::SeqCst) >= MAX_CALLS {
-            running.fetch_sub(1, Ordering::SeqCst);
-            let reason = format!("{MAX_CALLS} calls of `orange` are running already");
-            let _gone = refuse(&stream, reason);
-            continue;
-        }
-        let (broker, ended) = (Arc::clone(&broker), Arc::clone(&running));
-        let started = thread::Builder::new().spawn(move || {
-            // A caller that is gone gets no answer.
-            let _gone = answer(&stream, &broker);
-            ended.fetch_sub(1, Ordering::SeqCst);
-        });
-        if started.is_err() {
-            running.fetch_sub(1, Ordering::SeqCst);
-        }
-    }
+    let too_many = |stream: &UnixStream| {
+        let reason = format!("{MAX_CALLS} calls of `orange` are running already");
+        let _gone = refuse(stream, reason);
+    };
+    serve(listener, MAX_CALLS, too_many, move |stream| {
+        // A caller that is gone gets no answer.
+        let _gone = answer(&stream, &broker);
+    });
 }
 
 fn refuse(stream: &UnixStream, reason: String) -> io::Result<()> {

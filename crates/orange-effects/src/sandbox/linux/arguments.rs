@@ -3,15 +3,17 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::sandbox::description::{Description, Mount, Network};
-use crate::sandbox::places::{BROKER, CONTROL, FOLDER, PLAN};
+use crate::sandbox::description::{Description, Mount};
+use crate::sandbox::network::Network;
+use crate::sandbox::places::{FOLDER, PLAN};
 
 /// The files of a run that are visible inside under other names.
 pub(super) struct RunFiles<'a> {
     /// The descriptor that bwrap reads the plan from.
     pub(super) plan: i32,
-    pub(super) control: &'a Path,
-    pub(super) broker: &'a Path,
+    /// The folder of the sockets, each with its name there and its path inside.
+    pub(super) folder: &'a Path,
+    pub(super) sockets: &'a [(&'static str, &'static str)],
 }
 
 /// Arguments that are the same for every sandbox; whether this machine can make one is tried with
@@ -19,14 +21,14 @@ pub(super) struct RunFiles<'a> {
 ///
 /// There is no `--new-session`: the agent would lose its terminal. bwrap is not process 1, because
 /// it would turn a signal into an exit code.
-pub(super) fn namespace_arguments(hostname: &str, network: Network) -> Vec<OsString> {
+pub(super) fn namespace_arguments(hostname: &str, network: &Network) -> Vec<OsString> {
     let mut words = vec!["--cap-drop", "ALL"];
     words.extend(["--unshare-user", "--disable-userns", "--unshare-pid"]);
     words.extend(["--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]);
     words.extend(["--die-with-parent", "--hostname", hostname]);
     match network {
         Network::Open => {}
-        Network::None => words.push("--unshare-net"),
+        Network::List(_) | Network::None => words.push("--unshare-net"),
     }
     words.into_iter().map(OsString::from).collect()
 }
@@ -69,7 +71,7 @@ pub(super) fn mount_arguments(mounts: &[Mount]) -> Vec<OsString> {
 
 /// The namespaces and the mounts.
 pub(super) fn machine_arguments(description: &Description) -> Vec<OsString> {
-    let mut words = namespace_arguments(&description.hostname, description.network);
+    let mut words = namespace_arguments(&description.hostname, &description.network);
     words.extend(mount_arguments(&description.mounts));
     words
 }
@@ -84,7 +86,8 @@ pub(super) fn sandbox_arguments(
     let plan = files.plan.to_string();
     words.extend(["--perms", "0700", "--dir", FOLDER].map(OsString::from));
     words.extend(["--perms", "0600", "--file", &plan, PLAN].map(OsString::from));
-    for (outside, inside) in [(files.control, CONTROL), (files.broker, BROKER)] {
+    for (name, inside) in files.sockets {
+        let outside = files.folder.join(name);
         words.extend(["--bind".into(), outside.into(), inside.into()]);
     }
     words.extend(["--chdir".into(), directory.into(), "--as-pid-1".into()]);
@@ -106,6 +109,7 @@ pub(super) fn with_nul(words: &[OsString]) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::sandbox::description::Limits;
+    use crate::sandbox::places::CONTROL;
 
     fn description(mounts: Vec<Mount>) -> Description {
         Description {
@@ -118,6 +122,7 @@ mod tests {
             limits: Limits::default(),
             hostname: "orange".into(),
             network: Network::Open,
+            login: None,
             hidden_variables: Vec::new(),
         }
     }
@@ -125,8 +130,8 @@ mod tests {
     fn words(mounts: Vec<Mount>) -> Vec<String> {
         let files = RunFiles {
             plan: 7,
-            control: Path::new("/o/run/control"),
-            broker: Path::new("/o/run/broker"),
+            folder: Path::new("/o/run"),
+            sockets: &[("control", CONTROL)],
         };
         let words = sandbox_arguments(&description(mounts), &files, Path::new("/w"));
         words

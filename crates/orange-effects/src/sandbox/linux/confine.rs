@@ -1,7 +1,7 @@
 //! The last step in a sandbox: becomes the agent without rights.
 
 use std::fs;
-use std::io::{self, Read as _};
+use std::io::{self, BufRead as _, BufReader};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use orange_config::Environment;
 use super::kernel_rules::restrict;
 use super::limits::set_limits;
 use super::program::PLAN_VARIABLE;
-use super::protocol::{Plan, StartFailure};
+use super::protocol::{Go, Plan, StartFailure};
 use super::system_calls::refuse_system_calls;
 use crate::command::{CommandError, Invocation};
 use crate::run::RawText;
@@ -68,11 +68,15 @@ fn become_program(plan: &Plan) -> StartFailure {
 
 /// Waits for process 1, which first gives the terminal to this group, and reads the plan.
 fn read_plan(start: &mut UnixStream) -> io::Result<Plan> {
-    start.read_exact(&mut [0])?;
+    let mut line = String::new();
+    BufReader::new(start).read_line(&mut line)?;
+    let go: Go = serde_json::from_str(&line)?;
     let plan = fs::read(PLAN)?;
-    // It names the secret of the run.
+    // It names the variables of the run.
     fs::remove_file(PLAN)?;
-    Ok(serde_json::from_slice(&plan)?)
+    let mut plan: Plan = serde_json::from_slice(&plan)?;
+    plan.add_variables(&go.variables);
+    Ok(plan)
 }
 
 fn failure(what: &str, error: &dyn std::fmt::Display) -> StartFailure {

@@ -1,13 +1,16 @@
 //! Process 1 of a sandbox: starts the agent and reports its end.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use orange_config::Environment;
 use orange_config::clock::Deadline;
 use rustix::io::Errno;
 use rustix::process::{
@@ -18,9 +21,11 @@ use signal_hook::consts::{
 };
 
 use super::control::{FirstConnection, Signals, wait_readable, watch_signals};
-use super::protocol::{Plan, Report, Request, StartFailure};
+use super::program::PLAN_VARIABLE;
+use super::protocol::{Go, Plan, Report, Request, StartFailure};
 use super::terminal::give_terminal;
 use crate::command::Invocation;
+use crate::sandbox::network::open_bridges;
 use crate::sandbox::places::{CONTROL, PLAN, START};
 
 /// All that are ignored when this process starts, and those that are passed on.
@@ -33,14 +38,20 @@ const REPEATED: Duration = Duration::from_millis(300);
 const STOP_PAUSE: Duration = Duration::from_millis(50);
 
 /// Starts the agent's last step in its own process group and waits for its end. When this process
-/// ends, the system ends everything in the sandbox.
-pub fn run_init() -> io::Result<()> {
+/// ends, the system ends everything in the sandbox. Returns the exit code.
+pub fn run_init(environment: &Environment) -> io::Result<u8> {
+    if let Some(plan) = environment.variable(PLAN_VARIABLE) {
+        return run_program(plan);
+    }
     let plan: Plan = serde_json::from_slice(&fs::read(PLAN)?)?;
     // The first connection counts, and there is no agent yet that could make it.
     let control = UnixStream::connect(CONTROL)?;
     let start = UnixListener::bind(START)?;
     // Before the agent starts: it would inherit ignored signals, but no handlers.
     let signals = watch_signals(&WATCHED)?;
+    let variables = open_bridges(&plan.bridges)?;
+    let mut go = serde_json::to_vec(&Go { variables })?;
+    go.push(b'\n');
     let child = Invocation::new(plan.orange.as_os_str(), plan.variables())
         .arguments(["sandbox-confine"])
         .directory(Path::new(plan.directory.as_os_str()))
@@ -57,9 +68,29 @@ pub fn run_init() -> io::Result<()> {
         start: FirstConnection::Listening(start),
         signals,
         last_forwarded: None,
+        go,
     };
     let status = init.watch_agent()?;
-    init.report(status)
+    init.report(status)?;
+    Ok(0)
+}
+
+/// Opens the ports for a program without a terminal, and runs it.
+fn run_program(plan: &OsStr) -> io::Result<u8> {
+    let mut plan: Plan = serde_json::from_slice(plan.as_encoded_bytes())?;
+    let more = open_bridges(&plan.bridges)?;
+    plan.add_variables(&more);
+    let program = Invocation::new(plan.orange.as_os_str(), plan.variables())
+        .arguments(["sandbox-confine"])
+        .variable(PLAN_VARIABLE, serde_json::to_string(&plan)?)
+        .directory(Path::new(plan.directory.as_os_str()));
+    let mut child = program
+        .start_in_terminal(None, false)
+        .map_err(io::Error::other)?;
+    let status = child.wait()?;
+    let signal = status.signal().map(|signal| 128 + signal);
+    let code = status.code().or(signal).unwrap_or(1);
+    Ok(u8::try_from(code).unwrap_or(1))
 }
 
 struct Init {
@@ -71,6 +102,8 @@ struct Init {
     start: FirstConnection,
     signals: Signals,
     last_forwarded: Option<(i32, Deadline)>,
+    /// What the last step waits for.
+    go: Vec<u8>,
 }
 
 impl Init {
@@ -85,7 +118,7 @@ impl Init {
             let [has_signal, is_controlled, is_start] = wait_readable(descriptors, None)?;
             if is_start && self.start.advance()? {
                 // The terminal belongs to the agent's group by now.
-                self.start.send(b"!");
+                self.start.send(&self.go);
                 let _gone = fs::remove_file(START);
             }
             if is_controlled {

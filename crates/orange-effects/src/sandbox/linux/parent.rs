@@ -3,11 +3,13 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::unix::net::UnixListener;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ExitStatus};
 use std::thread;
 use std::time::Duration;
 
+use orange_config::Environment;
 use orange_config::clock::Deadline;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -18,15 +20,21 @@ use super::control::{
 };
 use super::private_home::prepare_home;
 use super::protocol::{Plan, Report, Request, StartFailure, visible_variables};
+use super::proxy::serve_proxy;
 use super::terminal::is_foreground;
 use crate::command::Invocation;
 use crate::sandbox::broker::answer_calls;
 use crate::sandbox::ending::AgentExit;
+use crate::sandbox::network::{Bridge, LoginService, Network, proxy_bridge, serve};
+use crate::sandbox::places::{BROKER, CONTROL, LOGIN, PROXY};
 use crate::sandbox::sandboxed_run::SandboxedRun;
 use crate::sandbox::unstarted::SandboxError;
 
 /// What ends a program by default and is passed on to the agent.
 const FORWARDED: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
+
+/// How many requests with the login are sent at once.
+const MAX_REQUESTS: usize = 64;
 
 /// How long the agent may take to end after SIGTERM or SIGHUP.
 const GRACE: Duration = Duration::from_secs(2);
@@ -43,7 +51,24 @@ pub fn run_in_sandbox(run: SandboxedRun<'_>) -> Result<AgentExit, SandboxError> 
     let signals = watch_signals(&FORWARDED).map_err(failed("watch signals"))?;
     let listen = |name| listen_in(run.folder, name).map_err(failed("listen on a socket"));
     let (control, calls) = (listen("control")?, listen("broker")?);
-    let child = start_bwrap(&run).map_err(failed("start bwrap"))?;
+    let description = run.description;
+    let mut sockets = vec![("control", CONTROL), ("broker", BROKER)];
+    let mut bridges = Vec::new();
+    if let Network::List(hosts) = &description.network {
+        let started = serve_proxy(listen("proxy")?, hosts.clone());
+        started.map_err(failed("start the proxy"))?;
+        sockets.push(("proxy", PROXY));
+        bridges.push(proxy_bridge());
+    }
+    if let (Some(login), Some(secret)) = (&description.login, run.secret.clone()) {
+        let environment = Environment::of(run.environment.clone());
+        let service = LoginService::new(login.clone(), secret, &environment);
+        let started = serve_login(listen("login")?, service);
+        started.map_err(failed("pass requests on"))?;
+        sockets.push(("login", LOGIN));
+        bridges.push(login.bridge(LOGIN));
+    }
+    let child = start_bwrap(&run, &sockets, bridges).map_err(failed("start bwrap"))?;
     let broker = run.broker;
     thread::spawn(move || answer_calls(&calls, broker));
     let mut watch = Watch {
@@ -53,13 +78,33 @@ pub fn run_in_sandbox(run: SandboxedRun<'_>) -> Result<AgentExit, SandboxError> 
         kill_at: None,
     };
     let status = watch.wait(child).map_err(failed("wait for bwrap"))?;
-    for name in ["control", "broker"] {
+    for (name, _) in sockets {
         let _left = fs::remove_file(run.folder.join(name));
     }
     watch.ending(status)
 }
 
-fn start_bwrap(run: &SandboxedRun<'_>) -> io::Result<Child> {
+/// Answers requests that need the user's login, until this process ends.
+fn serve_login(listener: UnixListener, service: LoginService) -> io::Result<()> {
+    thread::Builder::new().spawn(move || {
+        serve(
+            &listener,
+            MAX_REQUESTS,
+            |_| {},
+            move |stream| {
+                // A caller that is gone gets no answer.
+                let _gone = service.answer(&stream);
+            },
+        );
+    })?;
+    Ok(())
+}
+
+fn start_bwrap(
+    run: &SandboxedRun<'_>,
+    sockets: &[(&'static str, &'static str)],
+    bridges: Vec<Bridge>,
+) -> io::Result<Child> {
     let description = run.description;
     // bwrap keeps the path of orange's home, by which the processes of the run are found.
     let environment = visible_variables(description, &run.environment);
@@ -74,13 +119,14 @@ fn start_bwrap(run: &SandboxedRun<'_>) -> io::Result<Child> {
     );
     let plan = Plan {
         takes_terminal: is_foreground(),
+        bridges,
         ..plan
     };
     let plan = inherited_file(&serde_json::to_vec(&plan)?)?;
     let files = RunFiles {
         plan: plan.as_raw_fd(),
-        control: &run.folder.join("control"),
-        broker: &run.folder.join("broker"),
+        folder: run.folder,
+        sockets,
     };
     let words = sandbox_arguments(description, &files, run.directory);
     let words = inherited_file(&with_nul(&words))?;

@@ -147,7 +147,8 @@ mod tests {
 
     use super::*;
     use crate::run::RawText;
-    use crate::sandbox::description::{Limits, Network};
+    use crate::sandbox::description::Limits;
+    use crate::sandbox::network::Network;
 
     fn describe(home: &Path, private: &Path, mounts: Vec<Mount>, copies: &[&str]) -> Description {
         Description {
@@ -160,6 +161,7 @@ mod tests {
             limits: Limits::default(),
             hostname: "orange".into(),
             network: Network::Open,
+            login: None,
             hidden_variables: Vec::new(),
         }
     }

@@ -9,32 +9,44 @@ use super::protocol::{Plan, visible_variables};
 use crate::command::Invocation;
 use crate::run::RawText;
 use crate::sandbox::description::Description;
-use crate::sandbox::places::BROKER;
+use crate::sandbox::network::proxy_bridge;
+use crate::sandbox::places::{BROKER, PROXY};
 
 /// The variable that has the plan of such a program; the program itself does not get it.
 pub(super) const PLAN_VARIABLE: &str = "ORANGE_SANDBOX_PLAN";
 
-/// The command that runs a program in a sandbox. A signal that ends the program becomes an exit
-/// code, as in a shell. When the command is killed, everything that the program started is too.
+/// The command that runs a program in a sandbox; `proxy` is the socket for the hosts of its list. A
+/// signal that ends the program becomes an exit code, as in a shell. When the command is killed,
+/// everything that the program started is too.
 pub fn program_in_sandbox(
     description: &Description,
     program: &OsStr,
     arguments: &[RawText],
     environment: &BTreeMap<OsString, OsString>,
     directory: &Path,
+    proxy: Option<&Path>,
 ) -> Invocation {
-    let plan = Plan::new(description, program, arguments, environment, directory);
+    let mut plan = Plan::new(description, program, arguments, environment, directory);
+    plan.bridges = Vec::from_iter(proxy.map(|_| proxy_bridge()));
+    let first = match proxy {
+        Some(_) => "sandbox-init",
+        None => "sandbox-confine",
+    };
     // Without a plan, nothing is started inside.
     let plan = serde_json::to_string(&plan).unwrap_or_default();
     let variables = visible_variables(description, environment);
     let variables = variables.map(|(name, value)| (name.clone(), value.clone()));
+    let mut words: Vec<OsString> = machine_arguments(description);
+    if let Some(proxy) = proxy {
+        words.extend(["--bind".into(), proxy.into(), PROXY.into()]);
+    }
     Invocation::new(description.bwrap.as_os_str(), variables.collect())
         .variable(PLAN_VARIABLE, plan)
-        .arguments(machine_arguments(description))
+        .arguments(words)
         // Its input is not a terminal; without a session of its own it could still open one.
         .arguments(["--new-session", "--symlink", "none", BROKER, "--chdir"])
         .arguments([directory])
         .arguments(["--"])
-        .arguments([description.orange.as_os_str(), "sandbox-confine".as_ref()])
+        .arguments([description.orange.as_os_str(), first.as_ref()])
         .directory("/")
 }

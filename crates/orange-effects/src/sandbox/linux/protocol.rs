@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::run::RawText;
 use crate::sandbox::description::{Description, Limits, Mount};
+use crate::sandbox::network::Bridge;
 
 /// What the processes inside need to start the agent.
 #[derive(Debug, Serialize, Deserialize)]
@@ -24,6 +25,16 @@ pub(super) struct Plan {
     pub(super) writable: Vec<RawText>,
     /// Whether the agent's process group gets the terminal.
     pub(super) takes_terminal: bool,
+    /// The ports to open before the agent starts.
+    pub(super) bridges: Vec<Bridge>,
+}
+
+/// What process 1 sends to the agent's last step.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Go {
+    /// More variables for the agent.
+    pub(super) variables: BTreeMap<String, String>,
 }
 
 impl Plan {
@@ -49,7 +60,15 @@ impl Plan {
             limits: description.limits,
             writable: writable_folders(description),
             takes_terminal: false,
+            bridges: Vec::new(),
         }
+    }
+
+    /// These variables replace earlier ones of the same name.
+    pub(super) fn add_variables(&mut self, more: &BTreeMap<String, String>) {
+        let more = more.iter();
+        let more = more.map(|(name, value)| (RawText::from(name), RawText::from(value)));
+        self.environment.extend(more);
     }
 
     pub(super) fn variables(&self) -> BTreeMap<OsString, OsString> {

@@ -10,7 +10,7 @@ use super::bwrap::find_bwrap;
 use super::fixes::{bwrap_fix, explain_failure};
 use crate::command::{CommandExit, Invocation};
 use crate::sandbox::capabilities::Gap;
-use crate::sandbox::description::Network;
+use crate::sandbox::network::Network;
 use crate::sandbox::system_mounts::system_mounts;
 
 /// How long bwrap may take to start a program that does nothing.
@@ -25,7 +25,7 @@ pub(in crate::sandbox) fn working_bwrap(
         reason: problem.to_string(),
         fix: bwrap_fix(&problem),
     })?;
-    let mut words = namespace_arguments("orange", Network::Open);
+    let mut words = namespace_arguments("orange", &Network::Open);
     words.extend(mount_arguments(&system_mounts()));
     words.extend(["--as-pid-1", "--", "/bin/sh", "-c", ":"].map(Into::into));
     let trial = Invocation::new(&bwrap, environment.passed_variables([]))

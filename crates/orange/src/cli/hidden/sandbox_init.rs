@@ -1,5 +1,7 @@
 //! `orange sandbox-init`: process 1 of a sandbox.
 
+use orange_config::Environment;
+
 use crate::cli::{Error, Exit};
 
 /// Start the agent of a sandbox, and wait for it.
@@ -8,7 +10,11 @@ use crate::cli::{Error, Exit};
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
-pub fn run(_args: &Args) -> Result<Exit, Error> {
-    orange_driver::run_init().map_err(Error::not_started)?;
-    Ok(Exit::Ok)
+pub fn run(_args: &Args, environment: &Environment) -> Result<Exit, Error> {
+    let code = orange_driver::run_init(environment).map_err(Error::not_started)?;
+    Ok(if code == 0 {
+        Exit::Ok
+    } else {
+        Exit::Other(code)
+    })
 }
