@@ -243,7 +243,7 @@ fn a_task_with_a_list_and_its_commands_have_no_other_network() {
 
 #[test]
 fn a_login_stays_outside() {
-    let service = crate::login_service::LoginService::start();
+    let service = crate::injected_login::LoginService::start();
     for network in [Network::Open, Network::List(Vec::new())] {
         let fixture = Fixture::new();
         fs::write(fixture.path("w/client.pl"), CLIENT).unwrap();
