@@ -88,7 +88,7 @@ pub use views::budget::BudgetReport;
 pub use views::follow::{Follower, ListChange};
 pub use views::group::{GroupMember, new_group_name};
 pub use views::list::{AgentState, ListFilter, Overview};
-pub use views::queries::{Outlook, TaskDetails};
+pub use views::queries::{AgentSandbox, Outlook, TaskDetails};
 pub use views::summary::{SummaryReader, TaskSummary};
 pub use views::watch::{Change, WatchedRun, WatchedTask, Watcher};
 pub use workspaces::kept::KeptWorktree;
@@ -96,6 +96,9 @@ pub use workspaces::list::WorkspaceInfo;
 pub use workspaces::merge_forecast::MergeForecast;
 pub use workspaces::open::Tool;
 pub use workspaces::rescues::{Destination, RescueInfo};
+pub use workspaces::sandbox::attempts::{SandboxTrial, TriedAttempt};
+pub use workspaces::sandbox::explain::{SandboxExplanation, SandboxGap, SandboxInside};
+pub use workspaces::sandbox::ports::SandboxPort;
 pub use workspaces::test_run::TestResult;
 pub use workspaces::unread_filters::UnreadFilter;
 
@@ -105,7 +108,8 @@ pub use orange_effects::git::{
 };
 pub use orange_effects::run::exec_run;
 pub use orange_effects::sandbox::{
-    AgentExit, CallPolicy, CallResult, OutputStream, call_outside, confine, is_inside, run_init,
+    AgentExit, Attempt, CallPolicy, CallResult, Level, OutputStream, Targets, call_outside,
+    confine, is_inside, make_attempts, run_init,
 };
 pub use orange_effects::tmux::Observation;
 pub use orange_store::{

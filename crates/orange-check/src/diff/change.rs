@@ -83,6 +83,8 @@ pub enum ChangeKind {
     InitialValue,
     /// What a prompt says.
     Prompt,
+    /// The sandbox that agents and commands need.
+    Sandbox,
 }
 
 /// Whether something was added, removed or changed.

@@ -94,9 +94,13 @@ pub(super) fn global_row(workflow: &Workflow) -> Row {
         let text = resolved_text(workflow, prompt);
         Fact::new(ChangeKind::Prompt, format!("the prompt `{name}`"), text)
     });
+    let sandbox = workflow.sandbox.map(|level| {
+        let text = format!("a sandbox of level {}", level.as_str());
+        Fact::new(ChangeKind::Sandbox, "every agent", text)
+    });
     Row {
         route: None,
-        facts: verbs.chain(fields).chain(prompts).collect(),
+        facts: verbs.chain(fields).chain(prompts).chain(sandbox).collect(),
     }
 }
 

@@ -54,6 +54,7 @@ impl WorkflowChange {
             ChangeKind::Order => (self.subject(), "is"),
             ChangeKind::Verb => (self.subject(), "leads"),
             ChangeKind::InitialValue => (self.subject(), "starts at"),
+            ChangeKind::Sandbox => (self.subject(), "needs"),
             ChangeKind::Transition | ChangeKind::Prompt => ("", ""),
         };
         let parameter = self.parameter.unwrap_or_default();

@@ -339,8 +339,9 @@ impl Agents {
                 Some(match RunSandbox::load(&directory) {
                     // The agent names its files as it sees them.
                     Some(sandbox) => {
+                        let home = sandbox.private_home()?.to_owned();
                         let paths = paths.filter_map(|path| sandbox.outside(&path));
-                        (sandbox.private_home.clone(), paths.collect())
+                        (home, paths.collect())
                     }
                     None => (folder, paths.collect()),
                 })

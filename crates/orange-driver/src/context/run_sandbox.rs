@@ -3,24 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use orange_effects::private_file::{self, PrivateFileError};
+use orange_effects::sandbox::{Description, Level};
 use serde::{Deserialize, Serialize};
 
 /// The largest file that is read.
-const MAX_BYTES: u64 = 64 * 1024;
+const MAX_BYTES: u64 = 1024 * 1024;
 
 /// The sandbox of a run, in `sandbox.json` of its directory; a run without one has no such file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunSandbox {
-    /// What it holds: `full`.
-    pub level: String,
+    pub level: Level,
     /// Why the agent shares the user's repository, if it has no private one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_repository: Option<String>,
-    /// Where the agent sees its home.
-    pub user_home: PathBuf,
-    /// Where that is outside.
-    pub private_home: PathBuf,
+    /// What the agent sees.
+    pub description: Description,
 }
 
 impl RunSandbox {
@@ -36,8 +34,15 @@ impl RunSandbox {
 
     /// Where a file of the agent's home is outside; `None` for a file elsewhere.
     pub fn outside(&self, path: &Path) -> Option<PathBuf> {
-        let below = path.strip_prefix(&self.user_home).ok()?;
-        Some(self.private_home.join(below))
+        let user_home = Path::new(self.description.user_home.as_os_str());
+        let below = path.strip_prefix(user_home).ok()?;
+        Some(self.private_home()?.join(below))
+    }
+
+    /// Where the agent's home is outside.
+    pub fn private_home(&self) -> Option<&Path> {
+        let home = self.description.private_home.as_ref()?;
+        Some(Path::new(home.as_os_str()))
     }
 }
 

@@ -233,6 +233,16 @@ pub enum DriverError {
     },
     #[error("cannot use a sandbox: {reason}. To fix it: {fix}")]
     NoSandbox { reason: String, fix: String },
+    #[error("no agent of task `{task}` {what}")]
+    NoSandboxedRun {
+        task: TaskId,
+        /// What none of them does.
+        what: &'static str,
+    },
+    #[error("the agent of task `{task}` uses the network of this machine")]
+    SharedNetwork { task: TaskId, port: u16 },
+    #[error("cannot listen on port {port}: {reason}")]
+    PortNotOpened { port: u16, reason: String },
     #[error("cannot decide about task `{task}` yet: `{command}` is still running")]
     GateRunning { task: TaskId, command: String },
     #[error("cannot decide about task `{task}`: it keeps changing")]

@@ -452,6 +452,18 @@ impl DriverError {
                     .hint("`orange doctor` shows what this machine can do")
                     .details(json!({ "reason": reason, "fix": fix }))
             }
+            DriverError::NoSandboxedRun { task, .. } => {
+                Report::new(Kind::NotFound, "no-sandboxed-run")
+                    .hint(format!("`orange sandbox explain {task}` shows what its next one gets"))
+                    .details(json!({ "task": task }))
+            }
+            DriverError::SharedNetwork { task, port } => {
+                Report::new(Kind::Refused, "network-shared")
+                    .hint(format!("open http://127.0.0.1:{port} itself"))
+                    .details(json!({ "task": task, "port": port }))
+            }
+            DriverError::PortNotOpened { .. } => Report::new(Kind::Refused, "port-not-opened")
+                .hint("choose another one with `--listen`"),
             DriverError::GateRunning { task, command } => Report::new(Kind::Busy, "gate-running")
                 .hint("run the same command again later to get the result")
                 .details(json!({ "task": task, "command": command })),

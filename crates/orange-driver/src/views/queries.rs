@@ -1,29 +1,33 @@
 //! Queries about tasks; nothing here writes.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use orange_config::clock;
-use orange_engine::Workflow;
+use orange_effects::sandbox::Level;
 use orange_engine::delegation::ChildMerge;
 use orange_engine::effect::Effect;
 use orange_engine::event::Event;
 use orange_engine::input::{DecisionContext, Facts};
-use orange_engine::names::{Status, TaskId};
+use orange_engine::names::{RunId, Status, TaskId};
 use orange_engine::next_step::NextStep;
 use orange_engine::next_steps;
 use orange_engine::role::Role;
 use orange_engine::schedule::{SchedulePlace, ScheduledTask, Wait};
 use orange_engine::task::PendingState;
 use orange_engine::why::{Explanation, explain};
+use orange_engine::{Task, Workflow};
 use orange_store::{
     ImportResult, InboxEntry, Pending, RunRecord, StoreError, StoredTask, WorkspaceRecord,
 };
+use serde::Serialize;
 
 use crate::DriverError;
 use crate::agents::activity::RunActivity;
 use crate::agents::run_check::{RunObservation, is_dead};
 use crate::context::ids;
+use crate::context::run_sandbox::RunSandbox;
 use crate::forge::snapshot::{PullRequestSnapshot, StoredFacts};
 use crate::steps::pinned_workflow;
 use crate::views::Views;
@@ -58,6 +62,29 @@ pub struct TaskDetails {
     pub pull_request: Option<PullRequestSnapshot>,
     /// Its child tasks.
     pub children: Vec<ScheduledTask>,
+    /// The sandboxes of its live agents.
+    pub sandboxes: Vec<AgentSandbox>,
+}
+
+/// The sandbox of a live agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct AgentSandbox {
+    pub role: Role,
+    pub run: RunId,
+    pub level: Level,
+    /// Why the agent shares the user's repository, if it has no private one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared_repository: Option<String>,
+}
+
+impl fmt::Display for AgentSandbox {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.role, self.level.word())?;
+        match &self.shared_repository {
+            Some(reason) => write!(formatter, ", with your repository, because {reason}"),
+            None => Ok(()),
+        }
+    }
 }
 
 impl TaskDetails {
@@ -151,7 +178,9 @@ impl Views {
         let mut activities = self.agents.activities(&stored.task, workflow.as_deref());
         // An agent that is found dead does nothing, whatever it reported last.
         activities.retain(|it| !is_dead(&seen, &it.run));
+        let sandboxes = self.sandboxes(&stored.task)?;
         Ok(TaskDetails {
+            sandboxes,
             kept_worktrees: kept.unwrap_or_default(),
             activities,
             respawnable: workflow
@@ -170,6 +199,23 @@ impl Views {
             workspace: store.workspace_of(task)?,
             inbox: store.inbox(task)?,
         })
+    }
+
+    fn sandboxes(&self, task: &Task) -> Result<Vec<AgentSandbox>, DriverError> {
+        let live = task.runs.iter().filter(|(_, run)| !run.state.is_stopped());
+        let found = live.map(|(role, run)| {
+            let directory = self
+                .context
+                .run_directory(&task.project, &task.id, &run.id)?;
+            let sandbox = RunSandbox::load(&directory);
+            Ok(AgentSandbox {
+                role: role.clone(),
+                run: run.id.clone(),
+                level: sandbox.as_ref().map_or(Level::None, |it| it.level),
+                shared_repository: sandbox.and_then(|it| it.shared_repository),
+            })
+        });
+        found.collect()
     }
 
     /// The events of a task after a version, in order.

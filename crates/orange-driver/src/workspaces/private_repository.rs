@@ -46,19 +46,26 @@ pub(crate) enum RepositoryMounts {
 /// Whose private repository it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RepositoryUser<'a> {
-    /// A run of a role. The worker has one for the whole task.
-    Run { role: &'a Role, run: &'a RunId },
+    /// The worker, which has one for the whole task.
+    Worker,
+    /// A run of another role.
+    Run(&'a RunId),
     /// The commands of the project and the workflow.
     Commands,
 }
 
-impl RepositoryUser<'_> {
+impl<'a> RepositoryUser<'a> {
+    pub(crate) fn of(role: &Role, run: &'a RunId) -> Self {
+        match role {
+            Role::Worker => RepositoryUser::Worker,
+            _ => RepositoryUser::Run(run),
+        }
+    }
+
     fn folder(self, directory: &TaskDirectory) -> Result<PathBuf, DriverError> {
         Ok(match self {
-            RepositoryUser::Run {
-                role: Role::Worker, ..
-            } => directory.path().join("git"),
-            RepositoryUser::Run { run, .. } => directory.run(run)?.join("git"),
+            RepositoryUser::Worker => directory.path().join("git"),
+            RepositoryUser::Run(run) => directory.run(run)?.join("git"),
             RepositoryUser::Commands => commands_folder(directory).join("git"),
         })
     }

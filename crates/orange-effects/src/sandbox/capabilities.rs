@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use orange_config::Environment;
+use serde::{Deserialize, Serialize};
 
 use super::system::{landlock_abi, working_bwrap};
 
@@ -10,12 +11,24 @@ use super::system::{landlock_abi, working_bwrap};
 const SCOPED: u8 = 6;
 
 /// How much of a sandbox is possible.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Nothing.
     None,
     /// Namespaces and seccomp, and Landlock where the kernel has it.
     Full,
+}
+
+impl Level {
+    pub fn word(self) -> &'static str {
+        match self {
+            Level::None => "none",
+            Level::Full => "full",
+        }
+    }
 }
 
 /// Something that is missing.

@@ -6,6 +6,7 @@
 //! travels in the run file (`description`). Calls of `orange` inside are run outside (`broker`), and
 //! what the agent reaches over the network is decided there too (`network`).
 
+mod attempts;
 mod broker;
 mod capabilities;
 mod describe;
@@ -26,15 +27,17 @@ use linux as system;
 #[cfg(not(target_os = "linux"))]
 use unsupported as system;
 
+pub use attempts::{Attempt, AttemptResults, Targets};
 pub use broker::{Broker, CallPolicy, CallResult, OutputStream, call_outside};
 pub use capabilities::{Capabilities, Gap, Level};
 pub use describe::{DescribeError, DescribeRequest, describe};
 pub use description::{Description, Limits, Mount};
 pub use ending::AgentExit;
-pub use network::{InjectedLogin, Network};
+pub use network::{InjectedLogin, Network, PortForward};
 pub use places::{OBJECTS, UPSTREAM, is_inside};
 pub use sandboxed_run::SandboxedRun;
 pub use system::{
-    confine, program_in_sandbox, run_in_sandbox, run_init, start_proxy, trusted_bwrap,
+    confine, create_targets, forward_port, has_server, machine_arguments, make_attempts,
+    program_in_sandbox, run_in_sandbox, run_init, start_proxy, trusted_bwrap,
 };
 pub use unstarted::{ConfineFailure, SandboxError};

@@ -24,6 +24,12 @@ pub(super) const PROXY: &str = "/run/orange/proxy";
 /// The socket for requests with the user's login.
 pub(super) const LOGIN: &str = "/run/orange/login";
 
+/// The folder of the socket where process 1 connects callers from outside to ports inside. It has
+/// this name outside.
+pub(super) const PORTS: &str = "/run/orange/ports";
+pub(super) const PORTS_FOLDER: &str = "ports";
+pub(super) const PORTS_SOCKET: &str = "socket";
+
 /// The objects of the real repository.
 pub const OBJECTS: &str = "/run/orange/objects";
 

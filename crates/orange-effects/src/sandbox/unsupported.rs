@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 
 use orange_config::{Environment, HostPort};
 
+use super::attempts::{AttemptResults, Targets};
 use super::capabilities::Gap;
 use super::description::Description;
 use super::ending::AgentExit;
+use super::network::PortForward;
 use super::sandboxed_run::SandboxedRun;
 use super::unstarted::{ConfineFailure, SandboxError};
 use crate::command::Invocation;
@@ -45,6 +47,28 @@ pub fn program_in_sandbox(
 pub fn start_proxy(_folder: &Path, _name: &str, _hosts: &[HostPort]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
+
+/// Nothing that could be attacked.
+#[derive(Debug)]
+pub struct TargetSockets;
+
+pub fn create_targets(_folder: &Path, _home: &Path) -> io::Result<(Targets, TargetSockets)> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub fn make_attempts(_targets: &Targets, _environment: &Environment) -> AttemptResults {
+    AttemptResults::new()
+}
+
+pub fn machine_arguments(_description: &Description) -> Vec<OsString> {
+    Vec::new()
+}
+
+pub fn has_server(_folder: &Path, _port: u16) -> io::Result<bool> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub fn forward_port(_folder: &Path, _forward: PortForward) {}
 
 pub fn trusted_bwrap(_environment: &Environment, _worktrees: &[&Path]) -> Option<PathBuf> {
     None

@@ -27,6 +27,9 @@ pub struct Workflow {
     /// What it is for, in a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// The sandbox that its agents and commands need.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxLevel>,
     /// Agent roles in addition to worker and reviewer.
     pub roles: Vec<Role>,
     /// Numbers that guards, exit rules and prompts may name.
@@ -59,6 +62,23 @@ pub struct Workflow {
     /// Whether some gate requires a fresh section.
     #[serde(skip)]
     pub(super) asks_for_freshness: bool,
+}
+
+/// What a sandbox must hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SandboxLevel {
+    /// Everything that a sandbox of orange can.
+    Full,
+}
+
+impl SandboxLevel {
+    /// Its name in a file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SandboxLevel::Full => "full",
+        }
+    }
 }
 
 /// A place a task can be in.

@@ -7,12 +7,13 @@ use clap::{ArgMatches, FromArgMatches as _, Parser, Subcommand};
 use orange_config::Environment;
 
 use super::hidden::{
-    agent_ask, background, detach, exec_run, sandbox_confine, sandbox_init, status_line, tether,
+    agent_ask, background, detach, exec_run, sandbox_attempts, sandbox_confine, sandbox_init,
+    status_line, tether,
 };
 use super::{
     Dashboard, agent_event, allow, attention, budget, chat, completions, config, demo, deny,
     doctor, forge, harness, help, inbox, install, issue, job, log, man, note, project, rebuild,
-    report, sandbox_call, schema, serve, task, uninstall, usage, workflow, workspace,
+    report, sandbox, sandbox_call, schema, serve, task, uninstall, usage, workflow, workspace,
 };
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Text};
@@ -69,6 +70,8 @@ pub enum Command {
     Note(note::Command),
     #[command(subcommand, disable_help_subcommand = true)]
     Harness(harness::Command),
+    #[command(subcommand, disable_help_subcommand = true)]
+    Sandbox(sandbox::Command),
     Budget(budget::Args),
     Report(report::Args),
     Chat(chat::Args),
@@ -94,6 +97,8 @@ pub enum Command {
     RunJob(background::RunJob),
     #[command(hide = true)]
     ExecRun(exec_run::Args),
+    #[command(hide = true)]
+    SandboxAttempts(sandbox_attempts::Args),
     #[command(hide = true)]
     SandboxInit(sandbox_init::Args),
     #[command(hide = true)]
@@ -138,6 +143,7 @@ impl Command {
             Command::Job(command) => command.run(environment, output),
             Command::Note(command) => command.run(environment, output),
             Command::Harness(command) => command.run(environment, output),
+            Command::Sandbox(command) => command.run(environment, output),
             Command::Config(command) => command.run(environment, output),
             Command::Log(args) => log::run(args, environment, output),
             Command::Install(args) => install::run(args, environment, output),
@@ -159,6 +165,7 @@ impl Command {
             Command::ExecRun(args) => {
                 exec_run::run(args, environment, output, sandbox_call::permit)
             }
+            Command::SandboxAttempts(args) => sandbox_attempts::run(args, environment, output),
             Command::SandboxInit(args) => sandbox_init::run(args, environment),
             Command::SandboxConfine(args) => sandbox_confine::run(args, environment),
             Command::Detach(args) => detach::run(args, environment, output),

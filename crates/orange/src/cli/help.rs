@@ -39,7 +39,7 @@ const PARENTS: [&str; 2] = ["task", "workflow"];
 
 /// The other commands, by what they are for; the help only names them.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Permission", &["allow", "deny"]),
+    ("Permission", &["allow", "deny", "sandbox"]),
     (
         "Automation",
         &["job", "issue", "forge", "note", "budget", "report", "chat"],
@@ -107,7 +107,7 @@ pub fn commands() -> Command {
 }
 
 /// Commands without an answer in JSON, which get no `--json`.
-const WITHOUT_JSON: [&str; 14] = [
+const WITHOUT_JSON: [&str; 15] = [
     "agent-ask",
     "agent-event",
     "completions",
@@ -118,6 +118,7 @@ const WITHOUT_JSON: [&str; 14] = [
     "man",
     "perform",
     "run-job",
+    "sandbox-attempts",
     "sandbox-confine",
     "sandbox-init",
     "status-line",

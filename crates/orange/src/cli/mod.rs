@@ -28,6 +28,7 @@ mod project;
 mod rebuild;
 mod report;
 mod request;
+mod sandbox;
 mod sandbox_call;
 mod schema;
 mod serve;

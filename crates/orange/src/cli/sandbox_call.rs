@@ -29,6 +29,7 @@ pub fn is_local(command: Option<&Command>) -> bool {
                 | Command::Schema(_)
                 | Command::Completions(_)
                 | Command::Man(_)
+                | Command::SandboxAttempts(_)
                 | Command::SandboxInit(_)
                 | Command::SandboxConfine(_)
         )

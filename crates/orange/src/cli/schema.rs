@@ -7,7 +7,7 @@ use super::answer::schemas::Shape;
 use super::request::{permission, requests, several};
 use super::{
     answer, attention, budget, config, doctor, forge, harness, inbox, install, issue, job, log,
-    note, project, rebuild, report, serve, task, uninstall, workflow, workspace,
+    note, project, rebuild, report, sandbox, serve, task, uninstall, workflow, workspace,
 };
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
@@ -67,6 +67,9 @@ pub const ALL: &[&Shape] = &[
     &rebuild::SHAPE,
     &report::SHAPE,
     &SHAPE,
+    &sandbox::explain::SHAPE,
+    &sandbox::port::SHAPE,
+    &sandbox::r#try::SHAPE,
     &serve::SHAPE,
     &requests::SHAPE,
     &task::compare::SHAPE,

@@ -22,6 +22,7 @@ mod network;
 mod ordinary_user;
 mod processes;
 mod repository_stories;
+mod sandbox_commands;
 #[path = "../schema_check/mod.rs"]
 mod schema_check;
 mod seccomp;

@@ -90,7 +90,7 @@ impl Workspaces {
         command: TaskCommand<'_>,
         repository: impl FnOnce() -> Result<Vec<Mount>, DriverError>,
     ) -> Result<Invocation, DriverError> {
-        match self.choose_sandbox(project)? {
+        match self.choose_sandbox(task, project)? {
             SandboxChoice::Use { bwrap, settings } => {
                 let directory = TaskDirectory::new(&self.context.home, &task.project, &task.id)?;
                 let home = commands_folder(&directory).join("home");

@@ -29,10 +29,15 @@ pub(in crate::sandbox) fn answer_calls(listener: &UnixListener, broker: Broker) 
         let reason = format!("{MAX_CALLS} calls of `orange` are running already");
         let _gone = refuse(stream, reason);
     };
-    serve(listener, MAX_CALLS, too_many, move |stream| {
-        // A caller that is gone gets no answer.
-        let _gone = answer(&stream, &broker);
-    });
+    serve(
+        listener.incoming().flatten(),
+        MAX_CALLS,
+        too_many,
+        move |stream| {
+            // A caller that is gone gets no answer.
+            let _gone = answer(&stream, &broker);
+        },
+    );
 }
 
 fn refuse(stream: &UnixStream, reason: String) -> io::Result<()> {

@@ -70,7 +70,7 @@ pub(super) fn mount_arguments(mounts: &[Mount]) -> Vec<OsString> {
 }
 
 /// The namespaces and the mounts.
-pub(super) fn machine_arguments(description: &Description) -> Vec<OsString> {
+pub fn machine_arguments(description: &Description) -> Vec<OsString> {
     let mut words = namespace_arguments(&description.hostname, &description.network);
     words.extend(mount_arguments(&description.mounts));
     words

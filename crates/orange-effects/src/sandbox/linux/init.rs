@@ -25,8 +25,8 @@ use super::program::PLAN_VARIABLE;
 use super::protocol::{Go, Plan, Report, Request, StartFailure};
 use super::terminal::give_terminal;
 use crate::command::Invocation;
-use crate::sandbox::network::open_bridges;
-use crate::sandbox::places::{CONTROL, PLAN, START};
+use crate::sandbox::network::{open_bridges, serve_ports};
+use crate::sandbox::places::{CONTROL, PLAN, PORTS, PORTS_SOCKET, START};
 
 /// All that are ignored when this process starts, and those that are passed on.
 const WATCHED: [i32; 7] = [SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
@@ -50,6 +50,7 @@ pub fn run_init(environment: &Environment) -> io::Result<u8> {
     // Before the agent starts: it would inherit ignored signals, but no handlers.
     let signals = watch_signals(&WATCHED)?;
     let variables = open_bridges(&plan.bridges)?;
+    open_ports()?;
     let mut go = serde_json::to_vec(&Go { variables })?;
     go.push(b'\n');
     let child = Invocation::new(plan.orange.as_os_str(), plan.variables())
@@ -73,6 +74,18 @@ pub fn run_init(environment: &Environment) -> io::Result<u8> {
     let status = init.watch_agent()?;
     init.report(status)?;
     Ok(0)
+}
+
+/// Listens for callers from outside who want to reach a port, if this sandbox has ports of its own.
+fn open_ports() -> io::Result<()> {
+    let folder = Path::new(PORTS);
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    let socket = folder.join(PORTS_SOCKET);
+    // Of an agent that was started here before.
+    let _absent = fs::remove_file(&socket);
+    serve_ports(UnixListener::bind(socket)?)
 }
 
 /// Opens the ports for a program without a terminal, and runs it.

@@ -26,7 +26,7 @@ use crate::command::Invocation;
 use crate::sandbox::broker::answer_calls;
 use crate::sandbox::ending::AgentExit;
 use crate::sandbox::network::{Bridge, LoginService, Network, proxy_bridge, serve};
-use crate::sandbox::places::{BROKER, CONTROL, LOGIN, PROXY};
+use crate::sandbox::places::{BROKER, CONTROL, LOGIN, PORTS, PORTS_FOLDER, PROXY};
 use crate::sandbox::sandboxed_run::SandboxedRun;
 use crate::sandbox::unstarted::SandboxError;
 
@@ -68,6 +68,11 @@ pub fn run_in_sandbox(run: SandboxedRun<'_>) -> Result<AgentExit, SandboxError> 
         sockets.push(("login", LOGIN));
         bridges.push(login.bridge(LOGIN));
     }
+    if description.network != Network::Open {
+        let made = fs::create_dir_all(run.folder.join(PORTS_FOLDER));
+        made.map_err(failed("create the folder for ports"))?;
+        sockets.push((PORTS_FOLDER, PORTS));
+    }
     let child = start_bwrap(&run, &sockets, bridges).map_err(failed("start bwrap"))?;
     let broker = run.broker;
     thread::spawn(move || answer_calls(&calls, broker));
@@ -88,7 +93,7 @@ pub fn run_in_sandbox(run: SandboxedRun<'_>) -> Result<AgentExit, SandboxError> 
 fn serve_login(listener: UnixListener, service: LoginService) -> io::Result<()> {
     thread::Builder::new().spawn(move || {
         serve(
-            &listener,
+            listener.incoming().flatten(),
             MAX_REQUESTS,
             |_| {},
             move |stream| {

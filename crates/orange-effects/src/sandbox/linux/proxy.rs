@@ -21,7 +21,7 @@ pub fn start_proxy(folder: &Path, name: &str, hosts: &[HostPort]) -> io::Result<
 pub(super) fn serve_proxy(listener: UnixListener, hosts: Vec<HostPort>) -> io::Result<()> {
     thread::Builder::new().spawn(move || {
         serve(
-            &listener,
+            listener.incoming().flatten(),
             MAX_CONNECTIONS,
             |_| {},
             move |stream| {

@@ -1,21 +1,20 @@
 //! Serves the connections of a sandbox, each in its own thread.
 
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Serves connections until this process ends, at most `limit` at once. `refuse` answers the
 /// others.
-pub(in crate::sandbox) fn serve(
-    listener: &UnixListener,
+pub(in crate::sandbox) fn serve<S: Send + 'static>(
+    connections: impl Iterator<Item = S>,
     limit: usize,
-    refuse: impl Fn(&UnixStream),
-    handle: impl Fn(UnixStream) + Send + Sync + 'static,
+    refuse: impl Fn(&S),
+    handle: impl Fn(S) + Send + Sync + 'static,
 ) {
     let handle = Arc::new(handle);
     let running = Arc::new(AtomicUsize::new(0));
-    for stream in listener.incoming().flatten() {
+    for stream in connections {
         if running.fetch_add(1, Ordering::SeqCst) >= limit {
             running.fetch_sub(1, Ordering::SeqCst);
             refuse(&stream);

@@ -9,6 +9,7 @@ mod bridge;
 mod connections;
 mod head;
 mod login;
+mod ports;
 mod proxy;
 mod relay;
 
@@ -19,6 +20,8 @@ pub(super) use bridge::{Bridge, open_bridges, proxy_bridge};
 pub(super) use connections::serve;
 pub use login::InjectedLogin;
 pub(super) use login::LoginService;
+pub use ports::PortForward;
+pub(super) use ports::{can_connect, reach, serve_ports};
 pub(super) use proxy::answer_proxy;
 
 /// What an agent reaches over the network.

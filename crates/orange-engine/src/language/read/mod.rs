@@ -17,7 +17,7 @@ use super::problem::{Problem, ProblemCode, Problems};
 use super::prompt::Prompt;
 use super::rules;
 use super::when::Limits;
-use super::workflow::{Kind, Workflow};
+use super::workflow::{Kind, SandboxLevel, Workflow};
 use super::yaml::{self, Node};
 use crate::language::draft::Draft;
 use crate::names::{FieldName, GateName, PromptName, Status, WorkflowName};
@@ -73,6 +73,8 @@ fn read(source: &str, is_pinned: bool) -> LoadResult {
     }
 }
 
+const SANDBOX_LEVELS: [(&str, SandboxLevel); 1] = [("full", SandboxLevel::Full)];
+
 /// What is known while the rest of the file is read.
 struct Reader<'source> {
     /// Whether the text may be of an earlier version.
@@ -97,6 +99,7 @@ impl Reader<'_> {
         let name = self.require(&mut top, "name", what);
         let version = self.require(&mut top, "version", what);
         let description = top.take("description");
+        let sandbox = top.take("sandbox");
         let roles = top.take("roles");
         let limits = top.take("limits");
         let fields = top.take("fields");
@@ -115,6 +118,7 @@ impl Reader<'_> {
         let description = description
             .and_then(|node| self.text(node, "`description`"))
             .map(str::to_owned);
+        let sandbox = sandbox.and_then(|node| self.one_of(node, "`sandbox`", &SANDBOX_LEVELS));
         if let Some(node) = roles {
             self.roles(node);
         }
@@ -149,6 +153,7 @@ impl Reader<'_> {
             name: WorkflowName::new(name?),
             version: 1,
             description,
+            sandbox,
             roles: self.roles.clone(),
             limits: self.limits.clone(),
             fields: self.fields.clone(),

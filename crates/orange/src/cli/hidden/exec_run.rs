@@ -33,13 +33,20 @@ pub fn run(
         let _gone = output.answer_exactly(format!("{line}\n").as_bytes());
     };
     match exec_run(&args.file, environment, notify_user, Box::new(permit)) {
-        Ok(AgentExit::Code(code)) => Ok(Exit::Other(code)),
-        Ok(AgentExit::Signal(signal)) => {
+        Ok(exit) => Ok(end_as(exit)),
+        Err(error) => Err(Error::not_started(error)),
+    }
+}
+
+/// Ends this process as the agent ended.
+pub fn end_as(exit: AgentExit) -> Exit {
+    match exit {
+        AgentExit::Code(code) => Exit::Other(code),
+        AgentExit::Signal(signal) => {
             end_by_signal(signal);
             // The signal did not end this process.
-            Ok(Exit::Other(u8::try_from(128 + signal).unwrap_or(u8::MAX)))
+            Exit::Other(u8::try_from(128 + signal).unwrap_or(u8::MAX))
         }
-        Err(error) => Err(Error::not_started(error)),
     }
 }
 

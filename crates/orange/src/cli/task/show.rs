@@ -3,8 +3,8 @@
 use orange_config::Environment;
 use orange_config::clock;
 use orange_driver::{
-    Explanation, KeptWorktree, Observation, PullRequestSnapshot, ResultOfRun, RunObservation,
-    TaskDetails,
+    AgentSandbox, Explanation, KeptWorktree, Observation, PullRequestSnapshot, ResultOfRun,
+    RunObservation, TaskDetails,
 };
 use orange_engine::Task;
 use orange_engine::names::TaskId;
@@ -49,6 +49,8 @@ struct Body<'a> {
     unperformed: bool,
     runs: Value,
     observations: Vec<Value>,
+    /// The sandboxes of its live agents.
+    sandboxes: &'a [AgentSandbox],
     /// What its live agents report that they are doing.
     activities: Vec<ActivityBody<'a>>,
     /// The results of its headless runs, as far as they printed them.
@@ -112,6 +114,7 @@ fn body<'a>(
         unperformed: details.is_unperformed,
         runs: serde_json::to_value(&details.runs)?,
         observations: details.seen.iter().map(observation_json).collect(),
+        sandboxes: &details.sandboxes,
         activities: activity_bodies(&details.activities),
         results,
         usage,
@@ -250,6 +253,9 @@ fn text(
         if let Some(doing) = activity_text(&details.activities, task, &run.id) {
             line("", &doing);
         }
+    }
+    for sandbox in &details.sandboxes {
+        line("sandbox", &sandbox.to_string());
     }
     for (at, text_line) in result_lines(results).iter().enumerate() {
         line(if at == 0 { "result" } else { "" }, text_line);

@@ -133,6 +133,9 @@ pub(super) fn workflow(view: &WorkflowView<'_>, theme: Theme, width: usize) -> V
     for (name, message) in view.details.family() {
         push(&format!("{name}: {message}"), Tone::Plain, 2);
     }
+    for sandbox in &view.details.sandboxes {
+        push(&format!("sandbox of the {sandbox}"), Tone::Plain, 2);
+    }
     for wait in &view.details.waits {
         push(&format!("waits: {wait}"), Tone::Warn, 2);
     }

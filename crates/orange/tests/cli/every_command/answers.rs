@@ -311,6 +311,26 @@ const COMMANDS: &[CommandCase] = &[
         json: None,
         ..case("project remove", "app", ("tea", "project-not-found"))
     },
+    covered_elsewhere(
+        "sandbox explain",
+        "what_an_agent_sees_is_explained_before_and_while_it_runs",
+        NO_TASK,
+    ),
+    covered_elsewhere(
+        "sandbox shell",
+        "a_shell_is_where_the_agent_works_and_its_commits_count",
+        NO_TASK,
+    ),
+    covered_elsewhere(
+        "sandbox port",
+        "a_port_leads_to_a_server_inside_and_nowhere_else",
+        ("nothing 80", "task-not-found"),
+    ),
+    covered_elsewhere(
+        "sandbox try",
+        "attempts_succeed_without_a_sandbox_and_fail_inside",
+        TOO_MUCH,
+    ),
 ];
 
 /// It prints nothing and refuses nothing, so that it never delays an agent; tested in
@@ -352,6 +372,7 @@ const TESTS: &[&str] = &[
     include_str!("../uninstall.rs"),
     include_str!("../workspace_remove.rs"),
     include_str!("codes.rs"),
+    include_str!("../../sandbox/sandbox_commands.rs"),
 ];
 
 fn words<'a>(command: &'a str, arguments: &'a str, more: &[&'a str]) -> Vec<&'a str> {

@@ -31,6 +31,7 @@ const LINES: &[&str] = &[
     "inbox fix",
     "log",
     "config show",
+    "sandbox explain fix",
 ];
 
 /// The other commands, with where they are tested or why they need not be.
@@ -98,6 +99,9 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("schema", "tried in the tests of the commands"),
     ("completions", "tried in the tests of the commands"),
     ("man", "tried in the tests of the commands"),
+    ("sandbox shell", "becomes a shell"),
+    ("sandbox port", "tried in `sandbox_commands`"),
+    ("sandbox try", "tried in `sandbox_commands`"),
     ("chat", "becomes an agent"),
     ("serve", "answers in a line"),
     ("demo", "tried in `demo`"),

@@ -1,0 +1,145 @@
+//! `orange sandbox explain`.
+
+use std::path::PathBuf;
+
+use orange_config::{Environment, HostPort, NetworkMode};
+use orange_driver::{Level, SandboxExplanation, SandboxInside};
+use orange_engine::wording::describe_bytes;
+
+use crate::cli::request::requests::TaskArg;
+use crate::cli::{Error, Exit, Shape};
+use crate::output::{Output, Style, Text};
+
+pub const SHAPE: Shape = Shape::of::<SandboxExplanation>("orange.sandbox.explain/1");
+
+/// Explain the sandbox of a task's agent.
+///
+/// Shows what the live agent sees, reaches and keeps; if none is alive, what the next worker gets.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    pub target: TaskArg,
+    /// Show the arguments of bwrap instead, one per line.
+    #[arg(long)]
+    pub argv: bool,
+}
+
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let (driver, task) = args.target.find(environment)?;
+    let explanation = driver.workspaces.explain_sandbox(&task)?;
+    if output.is_json() {
+        return SHAPE.print(&explanation, output);
+    }
+    if args.argv {
+        let words = explanation.inside.iter().flat_map(|it| &it.bwrap);
+        let mut text = Text::new();
+        for word in words {
+            text.push(Style::Plain, word);
+            text.end_line();
+        }
+        output.answer(&text)?;
+        return Ok(Exit::Ok);
+    }
+    output.answer(&text(&explanation, output.answer_width()))?;
+    Ok(Exit::Ok)
+}
+
+/// Lines of a name and a value.
+struct Lines {
+    text: Text,
+    width: Option<usize>,
+}
+
+impl Lines {
+    fn push(&mut self, name: &str, value: &str) {
+        let name = format!("{name:<11}");
+        let parts = [(Style::Bold, name.as_str()), (Style::Plain, value)];
+        self.text.push_line(&parts, name.len(), self.width);
+    }
+
+    /// One value per line.
+    fn push_all(&mut self, name: &str, values: impl IntoIterator<Item = String>) {
+        for (index, value) in values.into_iter().enumerate() {
+            self.push(if index == 0 { name } else { "" }, &value);
+        }
+    }
+}
+
+fn text(explanation: &SandboxExplanation, width: Option<usize>) -> Text {
+    let mut lines = Lines {
+        text: Text::new(),
+        width,
+    };
+    let whose = match &explanation.run {
+        Some(run) => format!("{} ({run}), running now", explanation.role),
+        None => format!("the next {}", explanation.role),
+    };
+    lines.push("agent", &format!("{whose}, with {}", explanation.harness));
+    let mode = explanation.mode.word();
+    let level = match (explanation.level, &explanation.run) {
+        (Level::Full, _) => String::from("full"),
+        (Level::None, Some(_)) => String::from("none: it was started without a sandbox"),
+        (Level::None, None) => format!("none: `sandbox.mode` is \"{mode}\""),
+    };
+    lines.push("level", &level);
+    for gap in &explanation.gaps {
+        lines.push(
+            "missing",
+            &format!("{}. To fix it: {}", gap.reason, gap.fix),
+        );
+    }
+    if let Some(inside) = &explanation.inside {
+        push_inside(&mut lines, inside);
+    }
+    lines.text
+}
+
+fn push_inside(lines: &mut Lines, inside: &SandboxInside) {
+    let hosts: Vec<String> = inside.hosts.iter().map(HostPort::to_string).collect();
+    let mut network = match (inside.network, hosts.as_slice()) {
+        (NetworkMode::Open, _) => {
+            String::from("open: everything that this machine reaches, also its own ports")
+        }
+        (NetworkMode::None, _) | (NetworkMode::List, []) => String::from("none"),
+        (NetworkMode::List, hosts) => format!("only {}", hosts.join(", ")),
+    };
+    if inside.has_outside_text && inside.network != NetworkMode::Open {
+        network.push_str(" (the task has text from an issue or a pull request)");
+    }
+    lines.push("network", &network);
+    let login = inside.login_outside.as_ref().map_or_else(
+        || String::from("the agent has it"),
+        |name| format!("{name} stays outside, and is added to requests"),
+    );
+    lines.push("login", &login);
+    let repository = inside.shared_repository.as_ref().map_or_else(
+        || String::from("private; commits are imported into yours"),
+        |reason| format!("yours, because {reason}: the agent can change all of it"),
+    );
+    lines.push("repository", &repository);
+    let home = inside
+        .home
+        .iter()
+        .map(|it| format!("private, in {}", it.display()));
+    lines.push_all("home", home);
+    lines.push_all("writes", paths(&inside.writes));
+    lines.push_all("copies", paths(&inside.copies));
+    lines.push_all("reads", paths(&inside.reads));
+    lines.push(
+        "hides",
+        "everything else in your home, orange's home, your processes",
+    );
+    lines.push("", &inside.hidden_variables.join(", "));
+    let processes = inside.max_processes.map(|it| format!("{it} processes"));
+    let bytes = inside.max_file_bytes;
+    let bytes = bytes.map(|it| format!("{} per file", describe_bytes(it)));
+    let limits: Vec<String> = processes.into_iter().chain(bytes).collect();
+    lines.push(
+        "limits",
+        &format!("{}; memory is not limited", limits.join(", ")),
+    );
+}
+
+fn paths(paths: &[PathBuf]) -> impl Iterator<Item = String> {
+    paths.iter().map(|it| it.display().to_string())
+}
