@@ -19,14 +19,9 @@ use orange_engine::names::{RunId, TaskId};
 use orange_engine::role::Role;
 use tempfile::TempDir;
 
-static NEXT: AtomicU32 = AtomicU32::new(0);
+pub use crate::support::Around;
 
-/// Whether an agent runs in a sandbox.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Around {
-    Sandbox,
-    Nothing,
-}
+static NEXT: AtomicU32 = AtomicU32::new(0);
 
 pub const BOTH: [Around; 2] = [Around::Nothing, Around::Sandbox];
 

@@ -1,21 +1,11 @@
 //! Tasks whose agents work in a sandbox.
 
-use std::fs;
-
 use crate::fixture::processes_with;
 use crate::support::{PLAN_AND_WORK, Stage, log, wait_for, way};
 
-/// A stage whose agents are in a sandbox; they share the folder with their scripts.
+/// A stage whose agents are in a sandbox.
 pub fn stage(workflow: &str) -> Stage {
-    let stage = Stage::new(workflow);
-    let path = stage.path("home/harnesses/script.toml");
-    let definition = fs::read_to_string(&path).unwrap();
-    let table = "[sandbox]\nshare = [\"~/scripts\"]\n";
-    fs::write(&path, format!("{definition}{table}")).unwrap();
-    let settings = "[sandbox]\nmode = \"required\"\n";
-    fs::write(stage.home().settings(), settings).unwrap();
-    fs::write(stage.path("secret"), "canary").unwrap();
-    stage
+    Stage::sandboxed(workflow)
 }
 
 /// Fails unless the agent that ran this was in a sandbox.

@@ -1,5 +1,6 @@
 //! Helpers shared by the tests of the commands and the driver.
 
+pub mod around;
 pub mod forge_stage;
 pub mod gates;
 pub mod json_server;
@@ -15,6 +16,7 @@ pub mod telegram_server;
 pub mod terminal;
 pub mod transcript;
 
+pub use around::Around;
 pub use gates::{COUNTED, start_with_gate};
 pub use reporting_agent::ReportingAgent;
 pub use scripts::{FIX, PASS, PLAN_AND_WORK, log, way};

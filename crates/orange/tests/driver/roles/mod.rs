@@ -1,127 +1,24 @@
-//! No caller can pose as another role: one table of attempts.
+//! No caller can pose as another role: one table of attempts, without and in a sandbox.
+
+mod table;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 
-use orange_engine::names::TaskId;
+use orange_engine::names::{RunId, TaskId};
 use orange_engine::role::Role;
 use orange_store::TaskFilter;
 
 use crate::support::gates::start_with_workflow;
-use crate::support::{FIX, PLAN_AND_WORK, Stage, wait_for, way};
-
-const ATTEMPTS: &str = include_str!("attempts.txt");
-
-const WORDS: &str = include_str!("words.sh");
+use crate::support::{Around, FIX, PLAN_AND_WORK, Stage, wait_for, way};
+use table::{
+    Attempt, answer_main, attempts, attempts_script, expect, last_row, prepare, stage_around,
+    state, worker_attempts,
+};
 
 /// This page must say which attempts cannot be prevented without a sandbox.
 const SECURITY: &str = include_str!("../../../../../docs/security.md");
-
-/// One line of the table.
-#[derive(Clone, Copy, Debug)]
-struct Attempt {
-    name: &'static str,
-    shell: &'static str,
-    is_refused: bool,
-}
-
-fn attempts(section: &str) -> Vec<Attempt> {
-    let mut current = "";
-    let mut found = Vec::new();
-    for line in ATTEMPTS.lines() {
-        if let Some(name) = line.strip_prefix('[') {
-            current = name.trim_end_matches(']');
-        } else if let Some((head, shell)) = line.split_once(": ")
-            && !line.starts_with('#')
-            && (section == current || section.is_empty())
-        {
-            let (outcome, name) = head.split_once(' ').unwrap();
-            assert!(["refused", "out-of-reach"].contains(&outcome), "{line}");
-            found.push(Attempt {
-                name,
-                shell,
-                is_refused: outcome == "refused",
-            });
-        }
-    }
-    assert!(!found.is_empty(), "{section}");
-    found
-}
-
-/// Everything that no attempt may change.
-fn state(stage: &Stage) -> Vec<String> {
-    let listed = stage.store().list(&TaskFilter::default()).unwrap().tasks;
-    let tasks = listed.into_iter().map(|it| {
-        let task = it.task;
-        let priority = task.queueing.priority;
-        format!("{} {} {priority} {}", task.id, task.status, task.summary)
-    });
-    let main = stage.git("rev-parse main").stdout;
-    let projects = fs::read_to_string(stage.path("home/projects.json")).unwrap();
-    let others = [
-        String::from_utf8(main).unwrap(),
-        projects,
-        format!("supervised: {}", stage.driver().context.is_supervised()),
-        format!("database: {}", stage.home().database().exists()),
-    ];
-    tasks.chain(others).collect()
-}
-
-/// Sets up a folder for scripts, attempts and results; returns it and the variables they need.
-fn prepare(stage: &Stage, victim: &TaskId) -> (PathBuf, String) {
-    let out = stage.path("roles");
-    let bin = out.join("bin");
-    fs::create_dir_all(&bin).unwrap();
-    let words = bin.join("words");
-    fs::write(&words, WORDS).unwrap();
-    fs::set_permissions(&words, fs::Permissions::from_mode(0o700)).unwrap();
-    let names = WORDS.lines().filter_map(|line| line.strip_suffix(')'));
-    for name in names.filter(|it| it.chars().all(|it| it.is_ascii_lowercase() || it == '_')) {
-        symlink(&words, bin.join(name)).unwrap();
-    }
-    let orange = PathBuf::from(env!("CARGO_BIN_EXE_orange"));
-    let variables = format!(
-        "OUT={} V={victim} T=$ORANGE_TASK_ID\nPATH={}:{}:$PATH\n\
-         BARE=\"env -i PATH=$PATH HOME=$HOME ORANGE_HOME=$ORANGE_HOME\"\n\
-         UNKNOWN='env -u ORANGE_RUN_PROOF ORANGE_RUN_ID=x'\n\
-         export OUT V T PATH BARE UNKNOWN\n",
-        out.display(),
-        bin.display(),
-        orange.parent().unwrap().display()
-    );
-    (out, variables)
-}
-
-/// A shell script that makes these attempts one after the other, each in its own process.
-fn attempts_script(attempts: &[Attempt], out: &std::path::Path, phase: &str) -> String {
-    let folder = out.join(phase);
-    fs::create_dir_all(&folder).unwrap();
-    let mut shell = String::new();
-    for attempt in attempts {
-        let row = folder.join(attempt.name);
-        fs::write(&row, attempt.shell).unwrap();
-        let row = row.display();
-        let line = format!("sh {row} > {row}.out 2>&1 < /dev/null; echo $? > {row}.code\n");
-        shell += &line;
-    }
-    shell
-}
-
-/// Asserts that every attempt ended as the table says.
-fn expect(attempts: &[Attempt], out: &std::path::Path, phase: &str) {
-    let read = |name: &str| fs::read_to_string(out.join(phase).join(name)).unwrap_or_default();
-    let broke = attempts.iter().filter_map(|attempt| {
-        let code = read(&format!("{}.code", attempt.name));
-        let is_refused = !matches!(code.trim(), "0" | "");
-        let output = read(&format!("{}.out", attempt.name));
-        (is_refused != attempt.is_refused)
-            .then(|| format!("{phase} {}: {code}{output}", attempt.name))
-    });
-    let broke: Vec<String> = broke.collect();
-    assert!(broke.is_empty(), "{}", broke.join("\n"));
-}
 
 #[test]
 fn the_documentation_names_the_limits_of_role_checks() {
@@ -142,11 +39,18 @@ fn the_documentation_names_the_limits_of_role_checks() {
 
 #[test]
 fn no_worker_can_act_as_another_role() {
-    let stage = Stage::new("default");
-    let victim = stage.create(&["other", "Another task"]);
-    let (out, variables) = prepare(&stage, &victim);
-    let (refused, left): (Vec<Attempt>, Vec<Attempt>) =
-        attempts("worker").iter().partition(|it| it.is_refused);
+    no_worker_acts_as_another(Around::Nothing);
+}
+
+#[test]
+fn no_worker_in_a_sandbox_can_act_as_another_role() {
+    no_worker_acts_as_another(Around::Sandbox);
+}
+
+/// Writes the scripts of a worker that makes all attempts in its second turn, and of a reviewer
+/// whose second turn is their victim.
+fn write_scripts(stage: &Stage, refused: &[Attempt], left: &[Attempt], victim: &TaskId) {
+    let (out, variables) = prepare(stage, victim);
     let [main] = attempts("main")[..] else {
         panic!("one process can be replaced once")
     };
@@ -156,7 +60,7 @@ fn no_worker_can_act_as_another_role() {
         "echo OLD=$ORANGE_RUN_ID OLD_PROOF=$ORANGE_RUN_PROOF > $SCRIPTS/old\n\
          printf 'Verdict: FAIL\\nmore\\n' | section Review\nask task update --status working",
     );
-    let looks = "for n in 1 2; do\n\
+    let looks = "uname -n > $OUT/reviewers-host\nfor n in 1 2; do\n\
          until [ -e $OUT/look-$n ]; do sleep 0.02; done\n\
          git status > $OUT/status 2>&1; git checkout -q HEAD; touch $OUT/looked-$n\ndone\nexec sh";
     stage.script("reviewer-2", &format!("{variables}{looks}"));
@@ -164,56 +68,88 @@ fn no_worker_can_act_as_another_role() {
     let shell = format!(
         "{FIX}printf 'Verdict: PASS\\nfine\\n' | section Review\n{variables}\
          . $SCRIPTS/old\npause rev\n. $SCRIPTS/rev\nexport OLD OLD_PROOF REV REV_PID\n\
+         uname -n > $OUT/workers-host\n\
          {}touch $OUT/refused\npause judged\n{}touch $OUT/left\npause judged-too\n\
          ROW={}\n{}\n",
-        attempts_script(&refused, &out, "worker"),
-        attempts_script(&left, &out, "worker"),
+        attempts_script(refused, &out, "worker"),
+        attempts_script(left, &out, "worker"),
         row.display(),
         main.shell,
     );
     fs::create_dir_all(out.join("main")).unwrap();
     stage.script("worker-2", &shell);
-    let id = stage.create(&["feat", "Add a line"]);
+}
+
+/// Starts the task, and tells its worker who the second reviewer is.
+fn start_victim(stage: &Stage, id: &TaskId) -> RunId {
     stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     wait_for("the second reviewer", || {
-        let runs = stage.store().runs(&id).unwrap();
+        let runs = stage.store().runs(id).unwrap();
         let mut reviewers = runs.iter().filter(|it| it.role == Role::Reviewer);
         reviewers.nth(1).is_some_and(|it| it.place.is_some())
     });
-    stage.wait_until_idle(&id);
-    let runs = stage.store().runs(&id).unwrap();
-    let reviewer = runs.iter().filter(|it| it.role == Role::Reviewer).nth(1);
-    let (run, pid) = reviewer
-        .map(|it| (&it.id, it.place.as_ref().unwrap().process.pid))
-        .unwrap();
-    let before = state(&stage);
+    stage.wait_until_idle(id);
+    let runs = stage.store().runs(id).unwrap();
+    let mut reviewers = runs.into_iter().filter(|it| it.role == Role::Reviewer);
+    let reviewer = reviewers.nth(1).unwrap();
+    let (run, pid) = (reviewer.id, reviewer.place.unwrap().process.pid);
     stage.script("rev.new", &format!("REV={run} REV_PID={pid}\n"));
+    run
+}
+
+fn no_worker_acts_as_another(around: Around) {
+    let stage = stage_around(around, "default");
+    let victim = stage.create(&["other", "Another task"]);
+    let (refused, left) = worker_attempts(around);
+    write_scripts(&stage, &refused, &left, &victim);
+    let out = stage.path("roles");
+    let id = stage.create(&["feat", "Add a line"]);
+    let reviewer = start_victim(&stage, &id);
+    let before = state(&stage);
     fs::rename(stage.path("scripts/rev.new"), stage.path("scripts/rev")).unwrap();
     let wait_for_rows = |mark: &str| {
         wait_for(&format!("{mark}; {}", last_row(&out)), || {
+            answer_main(&stage, &out);
             out.join(mark).exists()
         });
     };
     wait_for_rows("refused");
     expect(&refused, &out, "worker");
     assert_eq!(state(&stage), before, "{}", stage.diagnostics(&id));
+    let directory = stage.home().tasks().join("app").join(id.as_str());
+    let asked = directory
+        .join("runs")
+        .join(reviewer.as_str())
+        .join("requests");
+    assert!(fs::read_dir(asked).map_or(0, Iterator::count) == 0);
     // A hand edit belongs to no role, and the user learns which command does the same.
-    stage.run_ok(&[
+    let same = [
         "task",
         "update",
         victim.as_str(),
         "--summary",
         "Another task",
-    ]);
+    ];
+    stage.run_ok(&same);
     assert_eq!(state(&stage), before, "{}", stage.diagnostics(&victim));
     let attention = stage.task(&victim).attention.join("\n");
     let command = format!("orange task update {victim} --status cancelled");
-    assert!(attention.contains(&command), "{attention}");
+    let is_edited = around == Around::Nothing;
+    assert_eq!(attention.contains(&command), is_edited, "{attention}");
 
     stage.script("judged", "");
     wait_for_rows("left");
     expect(&left, &out, "worker");
+    if around == Around::Sandbox {
+        assert_eq!(state(&stage), before, "{}", stage.diagnostics(&id));
+        for name in ["workers-host", "reviewers-host"] {
+            assert_eq!(fs::read_to_string(out.join(name)).unwrap(), "orange\n");
+        }
+    }
     stage.script("judged-too", "");
+    let [main] = attempts("main")[..] else {
+        panic!("one process can be replaced once")
+    };
     let code = out.join("main").join(format!("{}.code", main.name));
     wait_for("the main process", || {
         fs::read_to_string(&code).is_ok_and(|it| it.ends_with('\n'))
@@ -271,21 +207,34 @@ fn the_assistant_may_do_nothing_that_is_the_users() {
     assert!(calls.contains(&command), "{calls}");
 }
 
-/// The latest attempt.
-fn last_row(out: &std::path::Path) -> String {
-    let entries = fs::read_dir(out.join("worker")).unwrap().flatten();
-    let written = entries.filter(|it| it.path().extension().is_some_and(|it| it == "out"));
-    let last = written.max_by_key(|it| it.metadata().and_then(|it| it.modified()).ok());
-    last.map_or_else(String::new, |it| it.path().display().to_string())
+#[test]
+fn code_run_for_a_task_has_at_most_the_role_of_its_worker() {
+    code_has_at_most_the_role_of_the_worker(Around::Nothing);
 }
 
 #[test]
-fn code_run_for_a_task_has_at_most_the_role_of_its_worker() {
+fn code_run_in_a_sandbox_has_no_role() {
+    code_has_at_most_the_role_of_the_worker(Around::Sandbox);
+}
+
+/// Hands the attempts to the commands of a task, which keep nothing but their private home and the
+/// worktree; returns where the results will be.
+fn move_inside(stage: &Stage, id: &TaskId) -> PathBuf {
+    let settings = "[sandbox]\nmode = \"required\"\nread = [\"~/scripts\"]\n";
+    fs::write(stage.home().settings(), settings).unwrap();
+    let directory = stage.home().tasks().join("app").join(id.as_str());
+    let home = directory.join("commands/home");
+    fs::create_dir_all(&home).unwrap();
+    fs::rename(stage.path("roles"), home.join("roles")).unwrap();
+    home.join("roles")
+}
+
+fn code_has_at_most_the_role_of_the_worker(around: Around) {
     let phases = ["setup", "hook", "gate", "teardown"];
     let (stage, id) =
         start_with_workflow("sh $OUT/rows.hook", "exec sh $OUT/rows.gate", |text| text);
     let victim = stage.create(&["other", "Another task"]);
-    let (out, variables) = prepare(&stage, &victim);
+    let (mut out, variables) = prepare(&stage, &victim);
     let scripts = attempts("scripts");
     let [main] = attempts("script-main")[..] else {
         panic!("one process can be replaced once")
@@ -295,7 +244,7 @@ fn code_run_for_a_task_has_at_most_the_role_of_its_worker() {
         // A gate that changes its task is run again and again.
         let once = format!("[ -e $OUT/{phase}/once ] && exit 0\ntouch $OUT/{phase}/once\n");
         let mut shell = format!(
-            "{variables}{once}{}",
+            "{variables}{once}uname -n > $OUT/{phase}/host\n{}",
             attempts_script(&scripts, &out, phase)
         );
         if phase == "gate" {
@@ -313,6 +262,9 @@ fn code_run_for_a_task_has_at_most_the_role_of_its_worker() {
         text["projects"][0][phase] = serde_json::json!(["sh", script]);
     }
     fs::write(&projects, text.to_string()).unwrap();
+    if around == Around::Sandbox {
+        out = move_inside(&stage, &id);
+    }
     let others = |stage: &Stage| {
         let own = format!("{id} ");
         let all = state(stage).into_iter();
@@ -333,6 +285,8 @@ fn code_run_for_a_task_has_at_most_the_role_of_its_worker() {
     stage.wait_until_idle(&id);
     for phase in phases {
         expect(&scripts, &out, phase);
+        let host = fs::read_to_string(out.join(phase).join("host")).unwrap();
+        assert_eq!(host == "orange\n", around == Around::Sandbox, "{phase}");
     }
     expect(&[main], &out, "main");
     assert_eq!(others(&stage), before);
@@ -355,9 +309,53 @@ fn direct_database_writes_are_detected_but_not_prevented() {
 }
 
 #[test]
+fn the_database_is_out_of_reach_in_a_sandbox() {
+    for attempt in attempts("database") {
+        let stage = stage_around(Around::Sandbox, "default");
+        let id = stage.create(&["feat", "Add a line"]);
+        // The agent has a database that says what it wants, and tries to put it in place.
+        let wanted = stage.path("roles/orange.db");
+        stage.store().list(&TaskFilter::default()).unwrap();
+        let database = rusqlite::Connection::open(stage.home().database()).unwrap();
+        let copy = format!("VACUUM INTO '{}'", wanted.display());
+        database.execute_batch(&copy).unwrap();
+        drop(database);
+        let forged = rusqlite::Connection::open(&wanted).unwrap();
+        forged.execute_batch(attempt.shell).unwrap();
+        drop(forged);
+        let real = stage.home().database().display().to_string();
+        stage.script(
+            "worker-1",
+            &format!(
+                "ls -l {real} > ~/roles/seen 2>&1; echo $? > ~/roles/code\n\
+                 for db in $(find / -xdev -name orange.db 2>/dev/null) {real}; do\n\
+                 mkdir -p ${{db%/*}}; rm -f $db-wal $db-shm; cp ~/roles/orange.db $db; done\n\
+                 touch ~/roles/tried\n"
+            ),
+        );
+        stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
+        wait_for("the attempt", || stage.path("roles/tried").exists());
+        assert_ne!(fs::read_to_string(stage.path("roles/code")).unwrap(), "0\n");
+        stage.run_ok(&["task", "update", id.as_str(), "--summary", "Mine"]);
+        let task = stage.task(&id);
+        assert_eq!(task.status.as_str(), "planning", "{}", attempt.name);
+        assert_eq!(task.summary, "Mine");
+    }
+}
+
+#[test]
 fn a_verdict_changed_by_the_worker_is_not_the_reviewers() {
+    turn_a_verdict(Around::Nothing);
+}
+
+#[test]
+fn a_verdict_changed_in_a_sandbox_is_not_the_reviewers() {
+    turn_a_verdict(Around::Sandbox);
+}
+
+fn turn_a_verdict(around: Around) {
     for attempt in attempts("verdict") {
-        let stage = Stage::new("default");
+        let stage = stage_around(around, "default");
         let (out, variables) = prepare(&stage, &TaskId::new("none"));
         let turn = "pause judged\nsed -i 's/^Verdict: FAIL/Verdict: PASS/' TASK.md\n\
                     touch $OUT/turned\npause end\n. $SCRIPTS/rev\nexport REV_PID\n";
@@ -389,6 +387,13 @@ fn a_verdict_changed_by_the_worker_is_not_the_reviewers() {
         stage.script("rev", &format!("REV_PID={pid}\n"));
         stage.script("end", "");
         wait_for("the attempt", || out.join("made").exists());
+        if around == Around::Sandbox {
+            // The reviewer is out of the worker's reach, so it ends by itself.
+            let code = fs::read_to_string(out.join(format!("verdict/{}.code", attempt.name)));
+            let leaves = attempt.shell.starts_with("touch");
+            assert_eq!(code.unwrap().trim() == "0", leaves, "{}", attempt.name);
+            fs::write(out.join("leave"), "").unwrap();
+        }
         wait_for("the reviewer's end", || {
             stage.call(&["task", "update", id.as_str(), "--priority", "1"]);
             let runs = stage.store().runs(&id).unwrap();

@@ -18,7 +18,11 @@ asking)
     echo '{"tool_name":"Bash","tool_input":{"command":"git push"}}' > "$d/payload"
     orange agent-ask < "$d/payload" > "$d/out" &
     hook=$!
-    until id=$(find "$requests" -mindepth 1 -maxdepth 1 -newer "$d/before" ! -name '.*') && [ -n "$id" ]; do
+    # A sandbox hides the folder, so its agent looks for the id in what orange shows.
+    until id=$(
+        find "$requests" -mindepth 1 -maxdepth 1 -newer "$d/before" ! -name '.*'
+        [ -d "$requests" ] || orange attention | sed -n 's/.*orange allow \([^,]*\),.*/\1/p' | tail -n 1
+    ) && [ -n "$id" ]; do
         sleep 0.01
     done 2> /dev/null
     "$@" "${id##*/}"
@@ -55,7 +59,7 @@ in_tmux)
     printf 'cd /\nexport PATH=%s HOME=%s ORANGE_HOME=%s\n%s > %s/out 2>&1\necho $? > %s/code.new\nmv %s/code.new %s/code\n' \
         "$PATH" "$HOME" "$ORANGE_HOME" "$1" "$d" "$d" "$d" "$d" > "$d/run"
     shift
-    env -u TMUX tmux "$@" "sh $d/run"
+    env -u TMUX tmux "$@" "sh $d/run" || exit 1
     wait_for "$d/code"
     cat "$d/out"
     exit "$(cat "$d/code")"
@@ -78,6 +82,23 @@ proof_of)
     tr '\0' '\n' < "/proc/$1/environ" | sed -n 's/^ORANGE_RUN_PROOF=//p'
     ;;
 
+# known_proof: its own proof; in a sandbox, each that some process has.
+known_proof)
+    if [ -n "$ORANGE_RUN_PROOF" ]; then
+        echo "$ORANGE_RUN_PROOF"
+    else
+        cat /proc/[0-9]*/environ | tr '\0' '\n' | sed -n 's/^ORANGE_RUN_PROOF=//p' | grep . || echo no-proof-is-known
+    fi
+    ;;
+
+# outside_main: the commit of the default branch in the user's repository, as the test sees it.
+outside_main)
+    rm -f "$OUT/main-is"
+    touch "$OUT/main-asked"
+    wait_for "$OUT/main-is"
+    cat "$OUT/main-is"
+    ;;
+
 # assistant_of: the id that the processes of `orange chat` carry.
 assistant_of)
     echo "assistant-$(printf %s "$ORANGE_HOME" | sha256sum | cut -c1-12)"
@@ -91,7 +112,8 @@ gate_of)
 # wish TASK IN_WORKTREE: forges the file in which a status written by hand is kept.
 wish)
     folder=$ORANGE_HOME/tasks/app/$1
-    version=$(sed -n 's/^version: //p' "$folder/TASK.md")
+    mkdir -p "$folder"
+    version=$(sed -n 's/^version: //p' "$folder/TASK.md" || sed -n 's/^version: //p' TASK.md)
     printf '{"to":"cancelled","version":%s,"in_worktree":%s}' "$version" "$2" > "$folder/.wish"
     ;;
 
@@ -105,6 +127,7 @@ pane_of)
 typed)
     d=$(mktemp -d)
     pane=$(pane_of reviewer)
+    [ -n "$pane" ] || exit 1
     tmux -S "$ORANGE_HOME/tmux.sock" send-keys -t "$pane" -l "$1 > $d/out 2>&1; touch $d/done"
     tmux -S "$ORANGE_HOME/tmux.sock" send-keys -t "$pane" Enter
     wait_for "$d/done"
