@@ -14,6 +14,7 @@
 mod calls;
 mod capabilities;
 mod commands;
+mod corpus;
 mod endings;
 mod fixture;
 mod hidden_files;

@@ -10,9 +10,9 @@ use orange_config::Environment;
 use crate::fixture::{Around, BOTH, Fixture};
 
 /// A user that no machine has.
-const USER: u32 = 4242;
+pub const USER: u32 = 4242;
 
-fn give_away(path: &Path) {
+pub fn give_away(path: &Path) {
     chown(path, Some(USER), Some(USER)).unwrap();
     if path.is_dir() {
         for entry in fs::read_dir(path).unwrap() {
