@@ -18,6 +18,7 @@ mod corpus;
 mod endings;
 mod fixture;
 mod hidden_files;
+mod hostile_operations;
 mod injected_login;
 mod network;
 mod ordinary_user;

@@ -56,7 +56,7 @@ pub fn attempts() -> Vec<Attempt> {
             let attempt = found.last_mut().unwrap();
             match line.strip_prefix("? ") {
                 Some(check) => attempt.check = Some(check),
-                None => attempt.shell += &format!("{line}\n"),
+                None => attempt.shell.extend([line, "\n"]),
             }
         }
     }

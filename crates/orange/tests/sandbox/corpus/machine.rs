@@ -1,5 +1,6 @@
 //! A user's machine with everything that attempts reach for.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::Read as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -239,7 +240,7 @@ impl Machine {
             self.shared_key(),
         );
         for (name, number) in CALLS {
-            variables += &format!("export {name}={number}\n");
+            writeln!(variables, "export {name}={number}").unwrap();
         }
         self.variables = variables;
     }
@@ -253,10 +254,12 @@ impl Machine {
             let row = rows.join(attempt.number);
             fs::write(&row, &attempt.shell).unwrap();
             let row = row.display();
-            shell += &format!(
+            writeln!(
+                shell,
                 "timeout --foreground -k 1 20 sh {row} > {row}.out 2>&1 < /dev/null\n\
-                 echo $? > {row}.code\n"
-            );
+                 echo $? > {row}.code"
+            )
+            .unwrap();
         }
         give_away(&rows);
         self.stage.script(
@@ -287,7 +290,7 @@ impl Machine {
         let mut shell = self.variables.clone();
         for attempt in attempts {
             let check = attempt.check.unwrap_or("false");
-            shell += &format!("( {check} ) > /dev/null 2>&1; echo $?\n");
+            writeln!(shell, "( {check} ) > /dev/null 2>&1; echo $?").unwrap();
         }
         let output = self.command("sh").args(["-c", &shell]).output().unwrap();
         let codes = text(&output);
