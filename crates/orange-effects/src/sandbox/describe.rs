@@ -85,7 +85,9 @@ pub fn describe(request: &DescribeRequest<'_>) -> Result<Description, DescribeEr
     }
     let link = request.worktree.map(|folder| folder.join(".git"));
     let link = link.filter(|link| link.is_file());
+    // What npm installs is linked from `.bin` into the packages beside it.
     let folders = std::env::split_paths(request.path.unwrap_or_default());
+    let folders = folders.map(|folder| packages_of(&folder).to_owned());
     let read = request.read.iter().cloned();
     let read = read.chain(folders).chain(link);
     let read = read.chain(program_places(request.program, home));
@@ -169,11 +171,15 @@ fn program_places(program: &Path, home: &Path) -> Vec<PathBuf> {
     places
 }
 
+/// The `node_modules` that a folder is in, or the folder.
+fn packages_of(folder: &Path) -> &Path {
+    let mut folders = folder.ancestors();
+    let packages = folders.find(|it| it.ends_with("node_modules"));
+    packages.unwrap_or(folder)
+}
+
 fn place_of(program: &Path, home: &Path) -> PathBuf {
-    let packages = program
-        .ancestors()
-        .find(|folder| folder.ends_with("node_modules"));
-    let folder = packages.or(program.parent()).unwrap_or(program);
+    let folder = packages_of(program.parent().unwrap_or(program));
     // The home itself stays hidden; then only the file is visible.
     if home.starts_with(folder) {
         return program.to_owned();
@@ -238,7 +244,15 @@ mod tests {
         }
         fs::write(home.join("orange/w/.git"), "gitdir: /repo").unwrap();
         let worktree = home.join("orange/w");
-        let path = std::env::join_paths([home.join("tools/bin"), home.clone(), root.clone()]);
+        let packages = root.join("agent/node_modules");
+        fs::create_dir_all(packages.join(".bin")).unwrap();
+        let folders = [
+            home.join("tools/bin"),
+            home.clone(),
+            root.clone(),
+            packages.join(".bin"),
+        ];
+        let path = std::env::join_paths(folders);
         let path = path.unwrap();
         let mut request = request(&home, Path::new("/bin/sh"));
         request.path = Some(&path);
@@ -256,6 +270,7 @@ mod tests {
             "write ada/orange",
             "read ada/orange/w/.git",
             "read ada/tools/bin",
+            "read agent/node_modules",
             "write repo/.git",
         ];
         assert_eq!(shown(&request, &root), expected);
