@@ -1,5 +1,7 @@
 //! What an agent needs in its sandbox: files, hosts, and its login.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use serde::Deserialize;
@@ -20,6 +22,8 @@ pub struct HarnessSandbox {
     pub hosts: Vec<HostPort>,
     /// Logins that can stay outside; the first one that the user has counts.
     pub logins: Vec<Login>,
+    /// Arguments, and what replaces each in a sandbox.
+    instead: BTreeMap<String, String>,
 }
 
 /// A login that the agent has in a variable, and that orange can add to its requests instead.
@@ -56,6 +60,8 @@ pub(super) struct SandboxTable {
     hosts: Vec<HostPort>,
     #[serde(default)]
     login: Vec<Spanned<Login>>,
+    #[serde(default)]
+    instead: BTreeMap<String, String>,
 }
 
 impl HarnessSandbox {
@@ -72,6 +78,16 @@ impl HarnessSandbox {
     /// Visible, and the agent writes your own file.
     pub fn share(&self, environment: &Environment) -> Vec<PathBuf> {
         resolve(&self.share, environment)
+    }
+
+    /// The arguments that the agent gets in a sandbox.
+    pub fn arguments(&self, arguments: Vec<OsString>) -> Vec<OsString> {
+        let arguments = arguments.into_iter();
+        let arguments = arguments.map(|argument| {
+            let other = argument.to_str().and_then(|it| self.instead.get(it));
+            other.map_or(argument, OsString::from)
+        });
+        arguments.collect()
     }
 }
 
@@ -91,6 +107,7 @@ pub(super) fn validate_sandbox(table: SandboxTable) -> Result<HarnessSandbox, Pr
         share: validate_paths(table.share)?,
         hosts: table.hosts,
         logins: logins.collect::<Result<_, _>>()?,
+        instead: table.instead,
     })
 }
 
@@ -158,6 +175,18 @@ mod tests {
             assert!(error.starts_with("a.toml:6: "), "{error}");
         }
         parsed("write = []").unwrap_err();
+    }
+
+    #[test]
+    fn whole_arguments_are_replaced() {
+        let harness = parsed("instead = { inner = \"none\" }").unwrap();
+        let replaced = |words: &[&str]| {
+            let words = words.iter().map(std::ffi::OsString::from);
+            harness.sandbox.arguments(words.collect())
+        };
+        let words = ["--sandbox", "inner", "--", "the inner part", "inner=1"];
+        let expected = ["--sandbox", "none", "--", "the inner part", "inner=1"];
+        assert_eq!(replaced(&words), expected);
     }
 
     #[test]

@@ -96,7 +96,10 @@ impl Launch<'_> {
             schema_file: None,
         };
         let level = Level::of(self.permissions, self.role);
-        let arguments = self.harness.arguments(self.start_mode, level, &values)?;
+        let mut arguments = self.harness.arguments(self.start_mode, level, &values)?;
+        if self.sandbox.is_some() {
+            arguments = self.harness.sandbox.arguments(arguments);
+        }
         let variables = self.variables(level, &run_folder);
         let program = self.harness.locate(self.environment.variable("PATH"))?;
         let file = RunFile::new(RunParts {
