@@ -21,8 +21,11 @@ mod hidden_files;
 mod hostile_operations;
 mod injected_login;
 mod network;
+#[path = "../git/private_repository/operations_table.rs"]
+mod operations_table;
 mod ordinary_user;
 mod processes;
+mod repository_operations;
 mod repository_stories;
 mod sandbox_commands;
 #[path = "../schema_check/mod.rs"]

@@ -6,6 +6,7 @@ mod import;
 pub mod kills;
 mod laws;
 mod operations;
+mod operations_table;
 mod sandbox;
 mod snapshot;
 mod uncovered;
