@@ -1,6 +1,6 @@
 //! What a missing capability leads to.
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::Command;
 
 use orange_config::Environment;
@@ -28,6 +28,183 @@ fn a_path_without_bwrap_is_not_full() {
     let found = Capabilities::find(&environment, &[&worktree]);
     let gap = found.obstacle().unwrap();
     assert!(gap.reason.ends_with("is in a worktree"), "{}", gap.reason);
+}
+
+/// How a machine lacks something: programs in the place of bwrap, with what they say on machines
+/// that lack it, and what orange makes of it.
+const OBSTACLES: [(&str, &str); 7] = [
+    (
+        "echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1",
+        "AppArmor does not let bwrap use user namespaces",
+    ),
+    (
+        "case \"$*\" in *--unshare-net*) echo 'bwrap: loopback: Failed RTM_NEWADDR: Operation not \
+         permitted' >&2; exit 1;; esac; exec REAL \"$@\"",
+        "AppArmor does not let bwrap use user namespaces",
+    ),
+    (
+        "echo 'bwrap: No permissions to create new namespace, likely because the kernel does not \
+         allow non-privileged user namespaces.' >&2; exit 1",
+        "as in most containers",
+    ),
+    (
+        "echo \"bwrap: Can't mount proc on /newroot/proc: Operation not permitted\" >&2; exit 1",
+        "the container hides parts of it",
+    ),
+    (
+        "case \"$*\" in *--disable-userns*) echo 'bwrap: Unknown option --disable-userns' >&2; \
+         exit 1;; esac; exec REAL \"$@\"",
+        "this bwrap is too old",
+    ),
+    ("exit 3", "bwrap does not work here"),
+    ("setuid", "is setuid"),
+];
+
+/// Puts a program in the place of bwrap.
+fn with_bwrap(stage: Stage, script: &str) -> Stage {
+    let real = Capabilities::find(&stage.environment, &[]).bwrap.unwrap();
+    let stage = without_bwrap(stage);
+    let program = stage.path("programs/bwrap");
+    let mode = if script == "setuid" {
+        std::fs::copy(&real, &program).unwrap();
+        0o4755
+    } else {
+        let script = script.replace("REAL", real.to_str().unwrap());
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        0o755
+    };
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(mode)).unwrap();
+    stage
+}
+
+/// The row of `orange doctor` about the sandbox, and its health.
+fn doctor_row(answer: &serde_json::Value) -> (String, String) {
+    let rows = answer["checkups"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["subject"] == "sandbox").unwrap();
+    (row["health"].as_str().unwrap().to_owned(), row.to_string())
+}
+
+#[test]
+fn each_obstacle_is_named_and_only_a_required_sandbox_stops_the_start() {
+    for (script, words) in OBSTACLES {
+        let stage = with_bwrap(Stage::new("minimal"), script);
+        stage.script("worker-1", "give started < /dev/null");
+        for (mode, health, starts) in [
+            ("required", "error", false),
+            ("auto", "warning", true),
+            ("off", "ok", true),
+        ] {
+            let settings = format!("[sandbox]\nmode = \"{mode}\"\n");
+            std::fs::write(stage.home().settings(), settings).unwrap();
+            let (_, answer) = stage.json(&["doctor", "--json"]);
+            let (found, row) = doctor_row(&answer);
+            assert_eq!(found, health, "{script}: {row}");
+            assert!(row.contains(words), "{script}: {row}");
+            // How a machine fails makes no difference to a start, so two are enough.
+            if script == "setuid" || script.contains("--unshare-net") {
+                check_start(&stage, mode, (!starts).then_some(words));
+            }
+        }
+    }
+}
+
+/// Starts a task, or is refused for this reason.
+fn check_start(stage: &Stage, mode: &str, refusal: Option<&str>) {
+    let id = stage.create(&["Add a line"]);
+    let (code, said) = stage.call(&["task", "spawn", id.as_str()]);
+    let (_, shown) = stage.call(&["task", "show", id.as_str()]);
+    let said = format!("{said} {shown}");
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some(words) = refusal {
+        assert_eq!(code, 6, "{said}");
+        assert!(said.contains(words), "{said}");
+        assert!(!stage.path("scripts/started").exists());
+        return;
+    }
+    assert_eq!(code, 0, "{mode}: {said}");
+    stage.wait_for_turn("worker-1");
+    let log = std::fs::read_to_string(stage.home().log()).unwrap();
+    assert_eq!(
+        log.matches("started without a sandbox").count(),
+        1,
+        "{mode}: {log}"
+    );
+}
+
+/// Calls `orange doctor` on a machine that another program makes.
+fn doctor_on(stage: &Stage, machine: &str) -> (String, String) {
+    let mut limited = Command::new("sh");
+    let orange = env!("CARGO_BIN_EXE_orange");
+    limited.args([
+        "-c",
+        &machine.replace("ORANGE", &format!("{orange} doctor --json")),
+    ]);
+    limited.current_dir(stage.path("repo"));
+    limited.env_clear().envs(stage.environment.variables());
+    let output = limited.output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let answer = serde_json::from_slice(&output.stdout);
+    doctor_row(&answer.unwrap_or_else(|error| panic!("{error}: {errors}")))
+}
+
+/// A filter that makes one system call unknown.
+fn filter_without(call: libc::c_long) -> Vec<u8> {
+    const LOAD_NUMBER: (u16, u8, u8, u32) = (0x20, 0, 0, 0);
+    const UNKNOWN: u32 = 0x0005_0000 | 38;
+    const ALLOW: u32 = 0x7fff_0000;
+    let is_it = (0x15, 0, 1, u32::try_from(call).unwrap());
+    let program = [
+        LOAD_NUMBER,
+        is_it,
+        (0x06, 0, 0, UNKNOWN),
+        (0x06, 0, 0, ALLOW),
+    ];
+    let mut bytes = Vec::new();
+    for (code, yes, no, value) in program {
+        bytes.extend(u16::to_ne_bytes(code));
+        bytes.extend([yes, no]);
+        bytes.extend(u32::to_ne_bytes(value));
+    }
+    bytes
+}
+
+#[test]
+fn a_kernel_that_lacks_something_is_explained() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("NOT TRIED: a kernel without Landlock, seccomp or namespaces (needs root)");
+        return;
+    }
+    let stage = Stage::new("minimal");
+    std::fs::write(stage.home().settings(), "[sandbox]\nmode = \"required\"\n").unwrap();
+    let all = "bwrap --bind / / --dev-bind /dev /dev --bind /proc /proc";
+    // The real limit of the kernel, in a namespace that has its own.
+    let (health, row) = doctor_on(
+        &stage,
+        "unshare --user --map-root-user --mount --pid --fork --mount-proc sh -c 'echo 0 > \
+         /proc/sys/user/max_user_namespaces; exec ORANGE'",
+    );
+    assert_eq!(health, "error", "{row}");
+    assert!(row.contains("user.max_user_namespaces"), "{row}");
+    let filter = stage.path("filter");
+    std::fs::write(&filter, filter_without(libc::SYS_landlock_create_ruleset)).unwrap();
+    let (health, row) = doctor_on(
+        &stage,
+        &format!(
+            "exec 9< {}; exec {all} --seccomp 9 -- ORANGE",
+            filter.display()
+        ),
+    );
+    assert!(row.contains("Landlock 6 is missing (found 0)"), "{row}");
+    assert_ne!(
+        health, "error",
+        "a sandbox without Landlock is still one: {row}"
+    );
+    let (health, row) = doctor_on(
+        &stage,
+        &format!("exec {all} --tmpfs /proc/sys/kernel/seccomp -- ORANGE"),
+    );
+    assert_eq!(health, "error", "{row}");
+    assert!(row.contains("the kernel has no seccomp"), "{row}");
 }
 
 /// Calls `orange doctor` where no user namespace can be made.

@@ -25,7 +25,8 @@ pub(in crate::sandbox) fn working_bwrap(
         reason: problem.to_string(),
         fix: bwrap_fix(&problem),
     })?;
-    let mut words = namespace_arguments("orange", &Network::Open);
+    // A limited network needs one namespace more.
+    let mut words = namespace_arguments("orange", &Network::None);
     words.extend(mount_arguments(&system_mounts()));
     words.extend(["--as-pid-1", "--", "/bin/sh", "-c", ":"].map(Into::into));
     let trial = Invocation::new(&bwrap, environment.passed_variables([]))
