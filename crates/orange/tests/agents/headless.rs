@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use crate::agent::Agent;
 use crate::namespace::run_in_namespace;
-use crate::stage::{SOON, Stage, running};
+use crate::stage::{Around, SOON, Stage, running};
 
 const WORK: &str = r#"
+run cat ~/.ssh/id_ed25519 ~/.netrc; echo host-is-$(uname -n)
 run echo Bonjour > greet.txt
 run git add . && git commit -qm 'Greet in French'
 run echo '{"status":"done","files_changed":["greet.txt"]}' > "$ORANGE_REPORT"
@@ -47,8 +48,8 @@ fn check_good(stage: &Stage, id: &TaskId, result: &Value) {
 }
 
 /// It works, commits and reports with its own tools, and exits.
-fn greet(agent: Agent) {
-    let stage = Stage::with_supervisor(agent);
+fn greet(around: Around, agent: Agent) {
+    let stage = Stage::with_supervisor_around(around, agent);
     stage.script("greet", "worker-1", WORK);
     let id = stage.create("greet", &["--workflow", "autopilot"]);
     stage.wait_for(&id, "done");
@@ -61,6 +62,7 @@ fn greet(agent: Agent) {
     assert!(logs.trim_end().ends_with(SAID), "{logs}");
     let log = stage.git_text("log --format=%s greet");
     assert_eq!(log, "Greet in French\nfirst\n");
+    stage.assert_around(around, &["worker"]);
     stage.assert_clean(&format!("{} runs headless", agent.name()));
 }
 
@@ -69,8 +71,8 @@ fn parked_harnesses(stage: &Stage) -> Vec<Parking> {
 }
 
 /// It runs out of quota during its turn, and later resumes the conversation that it printed.
-fn run_out(agent: Agent) {
-    let stage = Stage::with_supervisor(agent);
+fn run_out(around: Around, agent: Agent) {
+    let stage = Stage::with_supervisor_around(around, agent);
     stage.script("greet", "worker-1", QUOTA);
     let id = stage.create("greet", &["--workflow", "autopilot"]);
     let in_time = Deadline::after(SOON).wait_for(|| !parked_harnesses(&stage).is_empty());
@@ -104,18 +106,20 @@ fn run_out(agent: Agent) {
 }
 
 macro_rules! headless {
-    ($story:ident: $($name:ident: $agent:ident;)+) => {
+    ($story:ident $around:ident: $($name:ident: $agent:ident;)+) => {
         $(
             #[test]
             fn $name() {
                 let name = concat!("headless::", stringify!($name));
-                run_in_namespace(name, &[Agent::$agent], || $story(Agent::$agent));
+                run_in_namespace(name, &[Agent::$agent], || {
+                    $story(Around::$around, Agent::$agent);
+                });
             }
         )+
     };
 }
 
-headless! { greet:
+headless! { greet Nothing:
     claude_reports_and_its_result_is_read: Claude;
     codex_reports_and_its_result_is_read: Codex;
     gemini_reports_and_its_result_is_read: Gemini;
@@ -123,10 +127,18 @@ headless! { greet:
     pi_reports_and_its_result_is_read: Pi;
 }
 
-headless! { run_out:
+headless! { run_out Nothing:
     lesson_40_claude_without_quota_is_parked_and_goes_on: Claude;
     lesson_40_codex_without_quota_is_parked_and_goes_on: Codex;
     lesson_40_gemini_without_quota_is_parked_and_goes_on: Gemini;
     lesson_40_opencode_without_quota_is_parked_and_goes_on: Opencode;
     lesson_40_pi_without_quota_is_parked_and_goes_on: Pi;
+}
+
+headless! { greet Sandbox:
+    claude_reports_in_a_sandbox: Claude;
+    codex_reports_in_a_sandbox: Codex;
+    gemini_reports_in_a_sandbox: Gemini;
+    opencode_reports_in_a_sandbox: Opencode;
+    pi_reports_in_a_sandbox: Pi;
 }

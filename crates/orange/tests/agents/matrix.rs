@@ -14,7 +14,7 @@ use crate::report::{name_with_version, passed_versions, shown};
 const AGENTS: [&str; 5] = ["claude", "codex", "gemini", "opencode", "pi"];
 
 /// A capability, and each agent's test for it; a text that begins with `no` is a reason.
-const ROWS: [(&str, [&str; 5]); 18] = [
+const ROWS: [(&str, [&str; 5]); 21] = [
     (
         "works from the plan to the merge, with full permissions",
         [
@@ -23,6 +23,36 @@ const ROWS: [(&str, [&str; 5]); 18] = [
             "stories::gemini_works_and_opencode_reviews",
             "stories::opencode_works_and_pi_reviews",
             "stories::pi_works_and_claude_reviews",
+        ],
+    ),
+    (
+        "does the same in a sandbox, and rebases there",
+        [
+            "stories::claude_works_in_a_sandbox_and_codex_reviews",
+            "stories::codex_works_in_a_sandbox_and_gemini_reviews",
+            "stories::gemini_works_in_a_sandbox_and_opencode_reviews",
+            "stories::opencode_works_in_a_sandbox_and_pi_reviews",
+            "stories::pi_works_in_a_sandbox_and_claude_reviews",
+        ],
+    ),
+    (
+        "is respawned in a sandbox, and remembers the conversation",
+        [
+            "respawn::claude_comes_back_in_a_sandbox",
+            "respawn::codex_comes_back_in_a_sandbox",
+            "respawn::gemini_comes_back_in_a_sandbox",
+            "respawn::opencode_comes_back_in_a_sandbox",
+            "respawn::pi_comes_back_in_a_sandbox",
+        ],
+    ),
+    (
+        "runs headless in a sandbox",
+        [
+            "headless::claude_reports_in_a_sandbox",
+            "headless::codex_reports_in_a_sandbox",
+            "headless::gemini_reports_in_a_sandbox",
+            "headless::opencode_reports_in_a_sandbox",
+            "headless::pi_reports_in_a_sandbox",
         ],
     ),
     (

@@ -7,7 +7,7 @@ use orange_engine::names::TaskId;
 
 use crate::agent::Agent;
 use crate::namespace::run_in_namespace;
-use crate::stage::{Stage, running};
+use crate::stage::{Around, Stage, running};
 
 const PLAN: &str = r"
 run printf '\n## Plan\n\nAPPROACH: add a script\nTOUCHING: greet.sh\n' >> TASK.md
@@ -18,6 +18,7 @@ run echo this is never run
 
 /// It comes back with reduced permissions, and must not ask for approval.
 const CONTINUE: &str = r"
+run cat ~/.ssh/id_ed25519 ~/.netrc; echo host-is-$(uname -n)
 write greet.sh echo Bonjour\n
 run git add greet.sh
 run git commit -qm 'Greet in French'
@@ -34,8 +35,8 @@ run orange task update --status reviewing
 ";
 
 /// Kills the worker while the model answers, and respawns it; it remembers the conversation.
-fn kill_and_respawn(agent: Agent) {
-    let stage = Stage::new(&[agent]);
+fn kill_and_respawn(around: Around, agent: Agent) {
+    let stage = Stage::around(around, &[agent]);
     stage.script("greet", "worker-1", PLAN);
     stage.script("greet", "resumed-1", CONTINUE);
     stage.script("greet", "reviewer-1", PASS);
@@ -67,6 +68,7 @@ fn kill_and_respawn(agent: Agent) {
     assert_eq!(log, "Greet in French\n");
     stage.orange(&["task", "merge", "greet"]);
     stage.wait_for(&id, "done");
+    stage.assert_around(around, &["resumed"]);
     stage.assert_clean(&format!("{} killed in its turn", agent.name()));
 }
 
@@ -118,21 +120,28 @@ fn assert_same_start(stage: &Stage, id: &TaskId, agent: Agent) {
 }
 
 macro_rules! deaths {
-    ($($name:ident: $agent:ident;)+) => {
+    ($($around:ident $name:ident: $agent:ident;)+) => {
         $(
             #[test]
             fn $name() {
                 let name = concat!(module_path!(), "::", stringify!($name));
-                run_in_namespace(name, &[Agent::$agent], || kill_and_respawn(Agent::$agent));
+                run_in_namespace(name, &[Agent::$agent], || {
+                    kill_and_respawn(Around::$around, Agent::$agent);
+                });
             }
         )+
     };
 }
 
 deaths! {
-    lesson_28_claude_comes_back_as_it_was_and_remembers: Claude;
-    lesson_28_gemini_comes_back_as_it_was_and_remembers: Gemini;
-    lesson_28_pi_comes_back_as_it_was_and_remembers: Pi;
-    lesson_28_codex_comes_back_as_it_was_and_remembers: Codex;
-    lesson_28_opencode_comes_back_as_it_was_and_remembers: Opencode;
+    Nothing lesson_28_claude_comes_back_as_it_was_and_remembers: Claude;
+    Nothing lesson_28_gemini_comes_back_as_it_was_and_remembers: Gemini;
+    Nothing lesson_28_pi_comes_back_as_it_was_and_remembers: Pi;
+    Nothing lesson_28_codex_comes_back_as_it_was_and_remembers: Codex;
+    Nothing lesson_28_opencode_comes_back_as_it_was_and_remembers: Opencode;
+    Sandbox claude_comes_back_in_a_sandbox: Claude;
+    Sandbox gemini_comes_back_in_a_sandbox: Gemini;
+    Sandbox pi_comes_back_in_a_sandbox: Pi;
+    Sandbox codex_comes_back_in_a_sandbox: Codex;
+    Sandbox opencode_comes_back_in_a_sandbox: Opencode;
 }

@@ -28,6 +28,16 @@ const MINIMAL: &str = include_str!("../../../../workflows/minimal.yml");
 /// How long a condition may take: agents start slowly, more so on a loaded machine.
 pub const SOON: Duration = Duration::from_mins(4);
 
+/// Files of the user that no agent in a sandbox may read.
+const SECRETS: [&str; 3] = [".ssh/id_ed25519", ".netrc", "notes.txt"];
+
+/// Whether an agent runs in a sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Around {
+    Sandbox,
+    Nothing,
+}
+
 /// Everything one test needs. Every process it starts ends with the namespace.
 pub struct Stage {
     root: TempDir,
@@ -41,6 +51,42 @@ impl Stage {
     /// A repository with a commit, and a user who has set up these agents.
     pub fn new(agents: &[Agent]) -> Stage {
         Stage::with(agents, &[])
+    }
+
+    /// The same; in a sandbox, the user has secrets too.
+    pub fn around(around: Around, agents: &[Agent]) -> Stage {
+        let stage = Stage::new(agents);
+        stage.surround(around, "");
+        stage
+    }
+
+    /// Puts every agent in a sandbox from now on; `more` are other settings.
+    fn surround(&self, around: Around, more: &str) {
+        let home = self.path("person/orange");
+        fs::create_dir_all(&home).unwrap();
+        let mode = match around {
+            Around::Nothing => "off",
+            Around::Sandbox => "required",
+        };
+        let settings = format!("{more}[sandbox]\nmode = \"{mode}\"\n");
+        fs::write(home.join("config.toml"), settings).unwrap();
+        if around == Around::Sandbox {
+            for name in SECRETS {
+                let path = self.path("person").join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, CANARY).unwrap();
+            }
+        }
+    }
+
+    /// Asserts that the model heard of a sandbox from each of these roles, or of none.
+    pub fn assert_around(&self, around: Around, roles: &[&str]) {
+        let requests = self.requests();
+        for role in roles {
+            let mut bodies = requests.iter().filter(|it| it["role"] == *role);
+            let is_inside = bodies.any(|it| it["body"].to_string().contains("host-is-orange"));
+            assert_eq!(is_inside, around == Around::Sandbox, "{role}");
+        }
     }
 
     /// The same for a user whose terminal was opened by a process that sets these variables.
@@ -63,11 +109,13 @@ impl Stage {
 
     /// The same with a supervisor, and this agent for every task.
     pub fn with_supervisor(agent: Agent) -> Stage {
+        Stage::with_supervisor_around(Around::Nothing, agent)
+    }
+
+    pub fn with_supervisor_around(around: Around, agent: Agent) -> Stage {
         let stage = Stage::new(&[agent]);
-        let home = stage.path("person/orange");
-        fs::create_dir_all(&home).unwrap();
         // An agent that writes a failure only into its transcript is polled now and then.
-        fs::write(home.join("config.toml"), "[supervisor]\nsweep = \"2s\"\n").unwrap();
+        stage.surround(around, "[supervisor]\nsweep = \"2s\"\n");
         stage.orange(&["project", "add", "--harness", agent.name()]);
         stage.orange(&["serve", "--detach"]);
         stage

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::agent::Agent;
 use crate::namespace::run_in_namespace;
-use crate::stage::Stage;
+use crate::stage::{Around, Stage};
 
 const PLAN_AND_WORK: &str = r"
 run cat ~/canary.txt; env | sort
@@ -18,6 +18,12 @@ run git add greet.sh && git commit -qm 'Greet in French'
 run printf '\n## Handoff\n\nDONE: greet.sh says Bonjour\n' >> TASK.md
 run orange task update --status agent-review
 say I wait for the review.
+";
+
+/// What gives the canaries away without a sandbox.
+const READ_SECRETS: &str = r"
+run cat ~/.ssh/id_ed25519 ~/.netrc ~/notes.txt; echo host-is-$(uname -n)
+run cat /proc/*/environ | tr '\0' '\n'
 ";
 
 const FAIL: &str = r"
@@ -47,6 +53,7 @@ run orange task update --status reviewing
 
 const CHANGE: &str = r"
 run orange inbox
+run git rebase -q main
 read TASK.md
 edit TASK.md DONE: greet.sh greets twice => DONE: greet.sh greets as often as was asked
 run orange task update --status agent-review
@@ -60,10 +67,14 @@ fn turn_requests(requests: &[Value], role: &str, turn: u64) -> String {
     found.map(|it| it["body"].to_string()).collect()
 }
 
-/// Plan, work, handoff, a failed review, the message, the fix, a passed review, the merge.
-fn run_story(worker: Agent, reviewer: Agent) {
-    let stage = Stage::new(&[worker, reviewer]);
-    stage.script("greet", "worker-1", PLAN_AND_WORK);
+/// Plan, work, handoff, a failed review, the message, the fix, a passed review, a rebase, the merge.
+fn run_story(around: Around, worker: Agent, reviewer: Agent) {
+    let stage = Stage::around(around, &[worker, reviewer]);
+    let before = match around {
+        Around::Nothing => "",
+        Around::Sandbox => READ_SECRETS,
+    };
+    stage.script("greet", "worker-1", &format!("{before}{PLAN_AND_WORK}"));
     stage.script("greet", "reviewer-1", FAIL);
     stage.script("greet", "worker-2", FIX);
     stage.script("greet", "reviewer-2", PASS);
@@ -116,9 +127,10 @@ fn run_story(worker: Agent, reviewer: Agent) {
     stage.orange(&["task", "merge", "greet"]);
     stage.wait_for(&id, "done");
     let log = stage.git_text("log --reverse --format=%s main");
-    assert_eq!(log, "first\nGreet in French\nGreet twice\n");
+    assert_eq!(log, "first\nmoved\nGreet in French\nGreet twice\n");
     // Files that the agents get in their worktree are not part of the work.
     assert_eq!(stage.git_text("ls-tree -r --name-only main"), "greet.sh\n");
+    stage.assert_around(around, &["worker"]);
     stage.assert_clean(&format!("{} by {}", worker.name(), reviewer.name()));
 }
 
@@ -129,19 +141,21 @@ fn request_long_changes(stage: &Stage, id: &TaskId) {
     stage.script("greet", "worker-3", CHANGE);
     stage.script("greet", "reviewer-1", &pass);
     let lines: String = lines.collect();
+    let moved = stage.git("commit -q --allow-empty -m moved");
+    assert!(moved.status.success());
     stage.orange(&["task", "request-changes", "greet", "-m", &lines]);
     stage.wait_for_step(id, "worker", 3, 0);
     stage.wait_for(id, "reviewing");
 }
 
 macro_rules! stories {
-    ($($name:ident: $worker:ident, $reviewer:ident;)+) => {
+    ($($around:ident $name:ident: $worker:ident, $reviewer:ident;)+) => {
         $(
             #[test]
             fn $name() {
                 let agents = [Agent::$worker, Agent::$reviewer];
                 run_in_namespace(concat!("stories::", stringify!($name)), &agents, || {
-                    run_story(Agent::$worker, Agent::$reviewer);
+                    run_story(Around::$around, Agent::$worker, Agent::$reviewer);
                 });
             }
         )+
@@ -150,9 +164,14 @@ macro_rules! stories {
 
 // Each agent is a worker once, with all permissions, and a reviewer once, with a reviewer's.
 stories! {
-    claude_works_and_codex_reviews: Claude, Codex;
-    codex_works_and_gemini_reviews: Codex, Gemini;
-    gemini_works_and_opencode_reviews: Gemini, Opencode;
-    opencode_works_and_pi_reviews: Opencode, Pi;
-    pi_works_and_claude_reviews: Pi, Claude;
+    Nothing claude_works_and_codex_reviews: Claude, Codex;
+    Nothing codex_works_and_gemini_reviews: Codex, Gemini;
+    Nothing gemini_works_and_opencode_reviews: Gemini, Opencode;
+    Nothing opencode_works_and_pi_reviews: Opencode, Pi;
+    Nothing pi_works_and_claude_reviews: Pi, Claude;
+    Sandbox claude_works_in_a_sandbox_and_codex_reviews: Claude, Codex;
+    Sandbox codex_works_in_a_sandbox_and_gemini_reviews: Codex, Gemini;
+    Sandbox gemini_works_in_a_sandbox_and_opencode_reviews: Gemini, Opencode;
+    Sandbox opencode_works_in_a_sandbox_and_pi_reviews: Opencode, Pi;
+    Sandbox pi_works_in_a_sandbox_and_claude_reviews: Pi, Claude;
 }
