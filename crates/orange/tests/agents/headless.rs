@@ -10,7 +10,7 @@ use crate::namespace::run_in_namespace;
 use crate::stage::{Around, SOON, Stage, running};
 
 const WORK: &str = r#"
-run cat ~/.ssh/id_ed25519 ~/.netrc; echo host-is-$(uname -n)
+run cat ~/.ssh/id_ed25519 ~/.netrc; uname -n | sed s,^,host-is-,
 run echo Bonjour > greet.txt
 run git add . && git commit -qm 'Greet in French'
 run echo '{"status":"done","files_changed":["greet.txt"]}' > "$ORANGE_REPORT"

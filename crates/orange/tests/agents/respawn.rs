@@ -10,7 +10,7 @@ use crate::namespace::run_in_namespace;
 use crate::stage::{Around, Stage, running};
 
 const PLAN: &str = r"
-run printf '\n## Plan\n\nAPPROACH: add a script\nTOUCHING: greet.sh\n' >> TASK.md
+run uname -n | sed s,^,host-is-,; cat ~/.ssh/id_ed25519 ~/.netrc; printf '\n## Plan\n\nAPPROACH: add a script\nTOUCHING: greet.sh\n' >> TASK.md
 run orange task update --status working
 slow 300
 run echo this is never run
@@ -18,7 +18,6 @@ run echo this is never run
 
 /// It comes back with reduced permissions, and must not ask for approval.
 const CONTINUE: &str = r"
-run cat ~/.ssh/id_ed25519 ~/.netrc; echo host-is-$(uname -n)
 write greet.sh echo Bonjour\n
 run git add greet.sh
 run git commit -qm 'Greet in French'
@@ -68,7 +67,7 @@ fn kill_and_respawn(around: Around, agent: Agent) {
     assert_eq!(log, "Greet in French\n");
     stage.orange(&["task", "merge", "greet"]);
     stage.wait_for(&id, "done");
-    stage.assert_around(around, &["resumed"]);
+    stage.assert_around(around, &["worker"]);
     stage.assert_clean(&format!("{} killed in its turn", agent.name()));
 }
 

@@ -22,7 +22,7 @@ say I wait for the review.
 
 /// What gives the canaries away without a sandbox.
 const READ_SECRETS: &str = r"
-run cat ~/.ssh/id_ed25519 ~/.netrc ~/notes.txt; echo host-is-$(uname -n)
+run cat ~/.ssh/id_ed25519 ~/.netrc ~/notes.txt; uname -n | sed s,^,host-is-,
 run cat /proc/*/environ | tr '\0' '\n'
 ";
 

@@ -150,7 +150,7 @@ fn doctor_on(stage: &Stage, machine: &str) -> (String, String) {
 /// A filter that makes one system call unknown.
 fn filter_without(call: libc::c_long) -> Vec<u8> {
     const LOAD_NUMBER: (u16, u8, u8, u32) = (0x20, 0, 0, 0);
-    const UNKNOWN: u32 = 0x0005_0000 | 38;
+    const UNKNOWN: u32 = 0x0005_0000 | 0x26;
     const ALLOW: u32 = 0x7fff_0000;
     let is_it = (0x15, 0, 1, u32::try_from(call).unwrap());
     let program = [

@@ -19,7 +19,7 @@ use orange_engine::names::{RunId, TaskId};
 use orange_engine::role::Role;
 use tempfile::TempDir;
 
-pub use crate::support::Around;
+pub use crate::support::around::Around;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 

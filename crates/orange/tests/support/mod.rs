@@ -16,7 +16,6 @@ pub mod telegram_server;
 pub mod terminal;
 pub mod transcript;
 
-pub use around::Around;
 pub use gates::{COUNTED, start_with_gate};
 pub use reporting_agent::ReportingAgent;
 pub use scripts::{FIX, PASS, PLAN_AND_WORK, log, way};

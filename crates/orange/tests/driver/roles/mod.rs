@@ -10,8 +10,9 @@ use orange_engine::names::{RunId, TaskId};
 use orange_engine::role::Role;
 use orange_store::TaskFilter;
 
+use crate::support::around::Around;
 use crate::support::gates::start_with_workflow;
-use crate::support::{Around, FIX, PLAN_AND_WORK, Stage, wait_for, way};
+use crate::support::{FIX, PLAN_AND_WORK, Stage, wait_for, way};
 use table::{
     Attempt, answer_main, attempts, attempts_script, expect, last_row, prepare, stage_around,
     state, worker_attempts,

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use orange_engine::names::TaskId;
 use orange_store::TaskFilter;
 
-use crate::support::{Around, Stage};
+use crate::support::Stage;
+use crate::support::around::Around;
 
 const ATTEMPTS: &str = include_str!("attempts.txt");
 
