@@ -1,4 +1,4 @@
-//! What agents do with git works in orange's own sandbox, and is imported.
+//! What agents do with git works in orange's own sandbox.
 
 use std::fmt::Write as _;
 use std::fs;

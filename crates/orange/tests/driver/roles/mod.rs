@@ -1,4 +1,4 @@
-//! No caller can pose as another role: one table of attempts, without and in a sandbox.
+//! No caller can pose as another role: a table of attempts.
 
 mod table;
 
