@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use orange_engine::names::ProjectName;
+
 use super::Environment;
 
 /// The home directory of orange, which need not exist.
@@ -80,6 +82,16 @@ impl Home {
 
     pub fn projects(&self) -> PathBuf {
         self.0.join("projects.json")
+    }
+
+    /// The policy of a repository that the user allowed for a project.
+    pub fn policy(&self, project: &ProjectName) -> PathBuf {
+        self.policies().join(format!("{project}.json"))
+    }
+
+    /// The directory of the allowed policies, one file per project.
+    pub fn policies(&self) -> PathBuf {
+        self.0.join("policies")
     }
 
     /// The user's environment variables, for work that an agent's command starts.

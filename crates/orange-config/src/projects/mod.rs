@@ -423,7 +423,7 @@ fn invalid(path: &Path, error: &serde_json::Error) -> ProjectsError {
 }
 
 /// Rejects unusual characters, because a name becomes part of paths, session names and commands.
-fn require_name(name: &str) -> Result<(), ProjectsError> {
+pub(crate) fn require_name(name: &str) -> Result<(), ProjectsError> {
     let has_plain_start = name.starts_with(|it: char| it.is_ascii_alphanumeric());
     if has_plain_start && name.len() <= MAX_NAME_BYTES && name.chars().all(is_plain) {
         return Ok(());

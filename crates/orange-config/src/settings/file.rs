@@ -12,9 +12,9 @@ use serde::Serialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::{KEYS, is_table, key};
+use super::keys::{KEYS, Key, PolicyRule, SCRIPT_KEYS, is_table, key};
 use super::value::{Kind, Value};
-use crate::reason;
+use crate::{PinnedPolicyError, reason};
 
 /// The largest file that is read.
 const MAX_BYTES: u64 = 256 * 1024;
@@ -32,6 +32,9 @@ pub enum SettingsError {
         /// Every mistake, in line order.
         problems: Vec<SettingsProblem>,
     },
+    /// The policy that the user allowed cannot be used.
+    #[error(transparent)]
+    Policy(#[from] PinnedPolicyError),
     /// A variable has an invalid value.
     #[error("cannot use `{value}` as `{variable}`: it must be {expected}")]
     Variable {
@@ -82,6 +85,14 @@ pub(crate) struct GivenSettings {
     pub(crate) routes: Vec<RouteRule>,
 }
 
+/// Whose file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Author {
+    User,
+    /// The file is the policy of a repository.
+    Repository,
+}
+
 /// Reads the file; a home without one sets nothing.
 pub(crate) fn load(path: &Path) -> Result<GivenSettings, SettingsError> {
     let unreadable = |error: &io::Error| SettingsError::Unreadable {
@@ -94,7 +105,7 @@ pub(crate) fn load(path: &Path) -> Result<GivenSettings, SettingsError> {
         }
         text => text.map_err(|error| unreadable(&error))?,
     };
-    parse(&text).map_err(|problems| SettingsError::Invalid {
+    parse(&text, Author::User).map_err(|problems| SettingsError::Invalid {
         path: path.to_owned(),
         problems,
     })
@@ -114,9 +125,10 @@ fn read(path: &Path) -> io::Result<String> {
     fs::read_to_string(path)
 }
 
-pub(super) fn parse(text: &str) -> Result<GivenSettings, Vec<SettingsProblem>> {
+pub(crate) fn parse(text: &str, author: Author) -> Result<GivenSettings, Vec<SettingsProblem>> {
     let mut reader = SettingsReader {
         text,
+        author,
         given: GivenValues::new(),
         routes: Vec::new(),
         problems: Vec::new(),
@@ -142,6 +154,7 @@ pub(super) fn parse(text: &str) -> Result<GivenSettings, Vec<SettingsProblem>> {
 
 pub(super) struct SettingsReader<'text> {
     text: &'text str,
+    author: Author,
     given: GivenValues,
     pub(super) routes: Vec<RouteRule>,
     problems: Vec<SettingsProblem>,
@@ -151,12 +164,16 @@ impl SettingsReader<'_> {
     fn read_table(&mut self, prefix: &str, table: &DeTable<'_>) {
         for (name, value) in table {
             let full = current_name(format!("{prefix}{}", name.get_ref()));
-            if full == "route" {
+            if full == "route" && self.author == Author::User {
                 self.read_routes(value);
                 continue;
             }
-            match (key(&full), value.get_ref()) {
-                (Some(_), _) => self.read_value(&full, name.span(), value),
+            match (self.key(&full), value.get_ref()) {
+                (Some(key), _) => self.read_value(key, &full, name.span(), value),
+                (None, _) if key(&full).is_some() || full == "route" => {
+                    let message = format!("a repository may not set `{full}`: it is the user's");
+                    self.report(&name.span(), message, None);
+                }
                 (None, DeValue::Table(inner)) if is_table(&full) => {
                     self.read_table(&format!("{full}."), inner);
                 }
@@ -165,19 +182,35 @@ impl SettingsReader<'_> {
                     self.report(&value.span(), message, None);
                 }
                 (None, _) => {
-                    let nearest = nearest_key(prefix, name.get_ref());
+                    let nearest = self.nearest_key(prefix, name.get_ref());
                     self.report(&name.span(), format!("unknown key `{full}`"), nearest);
                 }
             }
         }
     }
 
-    fn read_value(&mut self, full: &str, name_span: Range<usize>, value: &Spanned<DeValue<'_>>) {
-        let Some(key) = key(full) else { return };
-        if matches!(key.kind, Kind::Names | Kind::Hosts) {
+    /// The key with this name, if the author may set it.
+    fn key(&self, full: &str) -> Option<&'static Key> {
+        match self.author {
+            Author::User => key(full),
+            Author::Repository => policy_keys().find(|key| key.name == full),
+        }
+    }
+
+    fn read_value(
+        &mut self,
+        key: &Key,
+        full: &str,
+        name_span: Range<usize>,
+        value: &Spanned<DeValue<'_>>,
+    ) {
+        if matches!(key.kind, Kind::Names | Kind::Hosts | Kind::Arguments) {
             if let Some(names) = self.names_of(full, key.kind, value) {
                 let (line, _) = self.position(name_span.start);
-                let names = Value::Names(names);
+                let names = match key.kind {
+                    Kind::Arguments => Value::Arguments(names),
+                    _ => Value::Names(names),
+                };
                 self.given.insert(full.to_owned(), (names, line));
             }
             return;
@@ -236,6 +269,24 @@ impl SettingsReader<'_> {
         });
     }
 
+    /// The key or table that was probably meant: one of the same table, else one from elsewhere.
+    fn nearest_key(&self, prefix: &str, name: &str) -> Option<String> {
+        let keys: Vec<&'static str> = match self.author {
+            Author::User => KEYS.iter().map(|key| key.name).collect(),
+            Author::Repository => policy_keys().map(|key| key.name).collect(),
+        };
+        let siblings = keys.iter().filter_map(|key| {
+            let rest = key.strip_prefix(prefix)?;
+            rest.split('.').next()
+        });
+        if let Some(found) = nearest(name, siblings.filter(|it| *it != "*")) {
+            return Some(format!("{prefix}{found}"));
+        }
+        let last = |full: &'static str| full.rsplit('.').next().unwrap_or_default();
+        let elsewhere = keys.into_iter().find(|key| last(key) == name);
+        elsewhere.map(str::to_owned)
+    }
+
     fn position(&self, at: usize) -> (usize, usize) {
         let before = self.text.get(..at).unwrap_or_default();
         let line = before.rsplit('\n').next().unwrap_or_default();
@@ -243,21 +294,10 @@ impl SettingsReader<'_> {
     }
 }
 
-/// The key or table that was probably meant: one of the same table, else one from elsewhere.
-fn nearest_key(prefix: &str, name: &str) -> Option<String> {
-    let mut siblings: Vec<&str> = Vec::new();
-    for key in KEYS {
-        if let Some(rest) = key.name.strip_prefix(prefix) {
-            let sibling = rest.split('.').next().unwrap_or_default();
-            siblings.push(sibling);
-        }
-    }
-    if let Some(found) = nearest(name, siblings.into_iter().filter(|it| *it != "*")) {
-        return Some(format!("{prefix}{found}"));
-    }
-    let last = |full: &'static str| full.rsplit('.').next().unwrap_or_default();
-    let elsewhere = KEYS.iter().find(|key| last(key.name) == name);
-    elsewhere.map(|key| key.name.to_owned())
+/// The keys that the policy of a repository may set.
+pub(crate) fn policy_keys() -> impl Iterator<Item = &'static Key> {
+    let all = KEYS.iter().chain(SCRIPT_KEYS);
+    all.filter(|key| key.policy != PolicyRule::Never)
 }
 
 #[cfg(test)]
@@ -265,18 +305,18 @@ mod tests {
     use super::*;
 
     fn problems(text: &str) -> Vec<(usize, usize, String, Option<String>)> {
-        let problems = parse(text).unwrap_err().into_iter();
+        let problems = parse(text, Author::User).unwrap_err().into_iter();
         let told = |it: SettingsProblem| (it.line, it.column, it.message, it.nearest);
         problems.map(told).collect()
     }
 
     #[test]
     fn every_setting_is_optional_and_has_a_line() {
-        assert_eq!(parse("").unwrap().values, GivenValues::new());
+        assert_eq!(parse("", Author::User).unwrap().values, GivenValues::new());
         let text = "harness = \"a\"\n[limits]\nagents = 4\nharness.\"b.c\" = 2\n[limits.status]\n\
                     working = 0\n[notify]\nbell = false\n";
-        let given = parse(text).unwrap().values;
-        let labels = parse("[forge]\nlabels = [\"one\", \"two words\"]\n")
+        let given = parse(text, Author::User).unwrap().values;
+        let labels = parse("[forge]\nlabels = [\"one\", \"two words\"]\n", Author::User)
             .unwrap()
             .values;
         let names = vec![String::from("one"), String::from("two words")];

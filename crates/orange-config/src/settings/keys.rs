@@ -23,6 +23,19 @@ pub struct Key {
     pub(crate) project: fn(&Project) -> Option<Value>,
     /// The environment variable that overrides everything.
     pub variable: Option<&'static str>,
+    /// Whether the policy of a repository may set it.
+    pub policy: PolicyRule,
+}
+
+/// What the policy of a repository may do with a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyRule {
+    /// It may not set the key, which concerns this machine or the user.
+    Never,
+    /// Its value counts where the user sets none.
+    Default,
+    /// Its value counts only if it is stricter; the words of the key are in this order.
+    Stricter,
 }
 
 /// No value is set.
@@ -34,6 +47,14 @@ fn not_in_project(_: &Project) -> Option<Value> {
     None
 }
 
+fn script(command: &[String]) -> Option<Value> {
+    (!command.is_empty()).then(|| Value::Arguments(command.to_vec()))
+}
+
+fn seconds(count: u64) -> Value {
+    Value::Duration(Duration::from_secs(count))
+}
+
 /// The values that most keys have.
 const PLAIN: Key = Key {
     name: "",
@@ -42,6 +63,7 @@ const PLAIN: Key = Key {
     default: unset,
     project: not_in_project,
     variable: None,
+    policy: PolicyRule::Never,
 };
 
 /// The table; `docs/configuration.md` shows it to users, and a test compares the two.
@@ -51,6 +73,7 @@ pub const KEYS: &[Key] = &[
         kind: Kind::Name,
         meaning: "The coding agent of new tasks.",
         project: |it| Some(Value::text(it.harness.as_ref()?.as_str())),
+        policy: PolicyRule::Default,
         ..PLAIN
     },
     Key {
@@ -64,6 +87,7 @@ pub const KEYS: &[Key] = &[
         kind: Kind::Name,
         meaning: "The coding agent that reviews new tasks; defaults to `harness`.",
         project: |it| Some(Value::text(it.review_harness.as_ref()?.as_str())),
+        policy: PolicyRule::Default,
         ..PLAIN
     },
     Key {
@@ -72,6 +96,7 @@ pub const KEYS: &[Key] = &[
         meaning: "The workflow of new tasks.",
         default: || Some(Value::text("default")),
         project: |it| it.workflow.as_deref().map(Value::text),
+        policy: PolicyRule::Default,
         ..PLAIN
     },
     Key {
@@ -80,6 +105,7 @@ pub const KEYS: &[Key] = &[
         meaning: "The branch of new tasks; `{summary}` stands for the words of the summary, `{id}` for the task's id.",
         default: || Some(Value::text("{summary}")),
         variable: Some(ORANGE_BRANCH),
+        policy: PolicyRule::Default,
         ..PLAIN
     },
     Key {
@@ -192,6 +218,7 @@ pub const KEYS: &[Key] = &[
         meaning: "How to merge: see `orange task merge --help`.",
         default: || Some(Value::text(MergeStrategy::default().as_str())),
         project: |it| Some(Value::text(it.merge_strategy?.as_str())),
+        policy: PolicyRule::Default,
         ..PLAIN
     },
     Key {
@@ -199,6 +226,7 @@ pub const KEYS: &[Key] = &[
         kind: Kind::Command,
         meaning: "A shell command that must succeed on the merged result before anything moves.",
         project: |it| it.merge_verify.as_deref().map(Value::text),
+        policy: PolicyRule::Default,
         ..PLAIN
     },
     Key {
@@ -206,6 +234,7 @@ pub const KEYS: &[Key] = &[
         kind: Kind::Duration,
         meaning: "How long `merge.verify` may take.",
         default: || Some(Value::Duration(Duration::from_mins(30))),
+        policy: PolicyRule::Default,
         ..PLAIN
     },
     Key {
@@ -213,6 +242,7 @@ pub const KEYS: &[Key] = &[
         kind: Kind::Switch,
         meaning: "Whether the commits that a merge creates name the agents of the task in `Assisted-by` trailers.",
         default: || Some(Value::Switch(true)),
+        policy: PolicyRule::Default,
         ..PLAIN
     },
     Key {
@@ -220,6 +250,7 @@ pub const KEYS: &[Key] = &[
         kind: Kind::Switch,
         meaning: "Whether the context file of a run lists the files of the repository.",
         default: || Some(Value::Switch(false)),
+        policy: PolicyRule::Default,
         ..PLAIN
     },
     Key {
@@ -246,6 +277,7 @@ pub const KEYS: &[Key] = &[
                 MergePlace::Local => "local",
             }))
         },
+        policy: PolicyRule::Default,
         ..PLAIN
     },
     Key {
@@ -254,6 +286,7 @@ pub const KEYS: &[Key] = &[
         meaning: "Whether a new pull request is a draft.",
         default: || Some(Value::Switch(true)),
         project: |it| it.forge_draft.map(Value::Switch),
+        policy: PolicyRule::Default,
         ..PLAIN
     },
     Key {
@@ -261,6 +294,7 @@ pub const KEYS: &[Key] = &[
         kind: Kind::Names,
         meaning: "The labels of a new pull request.",
         project: |it| it.forge_labels.clone().map(Value::Names),
+        policy: PolicyRule::Default,
         ..PLAIN
     },
     Key {
@@ -452,6 +486,7 @@ pub const KEYS: &[Key] = &[
         meaning: "Whether agents run in a sandbox: never (`off`), if this machine can (`auto`), or else not at all (`required`).",
         default: || Some(Value::text("off")),
         project: |it| it.sandbox_mode.map(|mode| Value::text(mode.word())),
+        policy: PolicyRule::Stricter,
         ..PLAIN
     },
     Key {
@@ -460,6 +495,7 @@ pub const KEYS: &[Key] = &[
         meaning: "What an agent in a sandbox reaches over the network: everything (`open`), the hosts of its harness and of `sandbox.hosts` (`list`), or only the hosts of its harness (`none`). For a task with text from outside, `open` counts as `list`.",
         default: || Some(Value::text("open")),
         project: |it| it.sandbox_network.map(|mode| Value::text(mode.word())),
+        policy: PolicyRule::Stricter,
         ..PLAIN
     },
     Key {
@@ -467,6 +503,7 @@ pub const KEYS: &[Key] = &[
         kind: Kind::Hosts,
         meaning: "The hosts that an agent with `sandbox.network = \"list\"` reaches.",
         project: |it| it.sandbox_hosts.as_deref().map(Value::hosts),
+        policy: PolicyRule::Default,
         ..PLAIN
     },
     Key {
@@ -546,6 +583,42 @@ pub const KEYS: &[Key] = &[
         name: "log.keep",
         meaning: "How many older logs are kept.",
         default: || Some(Value::Count(3)),
+        ..PLAIN
+    },
+];
+
+/// The scripts of a project, which `projects.json` and the policy of a repository may set.
+pub const SCRIPT_KEYS: &[Key] = &[
+    Key {
+        name: "setup",
+        kind: Kind::Arguments,
+        project: |it| script(&it.setup),
+        meaning: "A program and its arguments, run in a worktree after a task's branch is checked out.",
+        policy: PolicyRule::Default,
+        ..PLAIN
+    },
+    Key {
+        name: "setup_timeout",
+        kind: Kind::Duration,
+        project: |it| it.setup_timeout.map(seconds),
+        meaning: "How long `setup` may take.",
+        policy: PolicyRule::Default,
+        ..PLAIN
+    },
+    Key {
+        name: "teardown",
+        kind: Kind::Arguments,
+        project: |it| script(&it.teardown),
+        meaning: "A program and its arguments, run in a worktree before it is released.",
+        policy: PolicyRule::Default,
+        ..PLAIN
+    },
+    Key {
+        name: "teardown_timeout",
+        kind: Kind::Duration,
+        project: |it| it.teardown_timeout.map(seconds),
+        meaning: "How long `teardown` may take.",
+        policy: PolicyRule::Default,
         ..PLAIN
     },
 ];

@@ -1,7 +1,8 @@
 //! The effective settings, and where each value comes from.
 //!
 //! Precedence, stated once: an environment variable, then the project in `projects.json`, then
-//! `config.toml`, then the default.
+//! `config.toml`, then the policy of the repository that the user allowed, then the default. The
+//! sandbox is the exception: there the stricter of the policy and `config.toml` counts.
 
 pub(crate) mod file;
 pub(crate) mod keys;
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use file::{GivenValues, SettingsError};
-use keys::{KEYS, Key};
+use keys::{KEYS, Key, PolicyRule, SCRIPT_KEYS};
 use orange_engine::budget::BudgetLimits;
 use orange_engine::chat::channel::AllowLists;
 use orange_engine::effect::MergeStrategy;
@@ -26,9 +27,12 @@ use parts::{
     router_settings, sandbox_settings,
 };
 use serde::Serialize;
-use value::Value;
+use value::{Kind, Value};
 
-use super::{Environment, Home, IssueComment, MergePlace, Project, SandboxSettings, WhenFull};
+use super::{
+    Environment, Home, IssueComment, MergePlace, PinnedPolicy, Policy, Project, SandboxSettings,
+    WhenFull,
+};
 
 /// Everything that can be set, fully resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -266,6 +270,13 @@ pub enum SettingOrigin {
         /// The line, counted from 1.
         line: usize,
     },
+    /// The policy of the project's repository, which the user allowed.
+    Policy {
+        /// The project's name.
+        project: String,
+        /// The commit that it is from.
+        commit: String,
+    },
     /// The default.
     Default,
 }
@@ -278,7 +289,9 @@ impl Settings {
         project: Option<&Project>,
     ) -> Result<Settings, SettingsError> {
         let given = file::load(&home.settings())?;
-        let all = merge(home, environment, project, &given.values)?;
+        let policy = project.map(|it| AllowedPolicy::load(home, &it.name));
+        let policy = policy.transpose()?.flatten();
+        let all = merge(home, environment, project, policy.as_ref(), &given.values)?;
         let mut settings = resolve(all);
         settings.routes = given.routes;
         let config = settings.tmux_config.take();
@@ -302,6 +315,7 @@ fn merge(
     home: &Home,
     environment: &Environment,
     project: Option<&Project>,
+    policy: Option<&AllowedPolicy>,
     given: &GivenValues,
 ) -> Result<Vec<Setting>, SettingsError> {
     let in_file = |name: &str| {
@@ -317,20 +331,74 @@ fn merge(
             }
             continue;
         }
-        let in_project = project.and_then(|project| {
-            let origin = SettingOrigin::Project {
-                project: project.name.to_string(),
-                path: home.projects(),
-            };
-            Some(((key.project)(project)?, origin))
-        });
-        let found = in_environment(key, environment)?
-            .or(in_project)
-            .or_else(|| in_file(key.name));
         let built_in = || Some(((key.default)()?, SettingOrigin::Default));
-        all.push(setting(key.name, found.or_else(built_in)));
+        let general = in_file(key.name);
+        let in_policy = policy.and_then(|policy| policy.value(key));
+        let general = match key.policy {
+            PolicyRule::Stricter => stricter(key, in_policy, general.or_else(built_in)),
+            PolicyRule::Default | PolicyRule::Never => general.or(in_policy).or_else(built_in),
+        };
+        let found = in_environment(key, environment)?.or_else(|| in_project(home, project, key));
+        all.push(setting(key.name, found.or(general)));
+    }
+    for key in SCRIPT_KEYS {
+        let in_policy = policy.and_then(|policy| policy.value(key));
+        let found = in_project(home, project, key).or(in_policy);
+        all.extend(found.map(|found| setting(key.name, Some(found))));
     }
     Ok(all)
+}
+
+/// The policy that the user allowed for the project.
+struct AllowedPolicy {
+    pinned: PinnedPolicy,
+    policy: Policy,
+}
+
+impl AllowedPolicy {
+    fn load(home: &Home, project: &ProjectName) -> Result<Option<AllowedPolicy>, SettingsError> {
+        let Some(pinned) = PinnedPolicy::load(home, project)? else {
+            return Ok(None);
+        };
+        let policy = pinned.policy(home)?;
+        Ok(Some(AllowedPolicy { pinned, policy }))
+    }
+
+    fn value(&self, key: &Key) -> Option<(Value, SettingOrigin)> {
+        let origin = SettingOrigin::Policy {
+            project: self.pinned.project.to_string(),
+            commit: self.pinned.commit.to_string(),
+        };
+        Some((self.policy.value(key.name)?.clone(), origin))
+    }
+}
+
+fn in_project(home: &Home, project: Option<&Project>, key: &Key) -> Option<(Value, SettingOrigin)> {
+    let project = project?;
+    let origin = SettingOrigin::Project {
+        project: project.name.to_string(),
+        path: home.projects(),
+    };
+    Some(((key.project)(project)?, origin))
+}
+
+/// The value of the policy if it is the stricter one, else the other.
+fn stricter(
+    key: &Key,
+    in_policy: Option<(Value, SettingOrigin)>,
+    general: Option<(Value, SettingOrigin)>,
+) -> Option<(Value, SettingOrigin)> {
+    let rank = |found: &Option<(Value, SettingOrigin)>| match (key.kind, found) {
+        (Kind::OneOf(words), Some((Value::Text(text), _))) => {
+            words.iter().position(|word| word == text)
+        }
+        _ => None,
+    };
+    if rank(&in_policy) > rank(&general) {
+        in_policy
+    } else {
+        general
+    }
 }
 
 fn in_environment(
@@ -575,5 +643,130 @@ mod tests {
             load("loud", None),
             Err(SettingsError::Variable { .. })
         ));
+    }
+
+    fn pin(home: &Home, text: &str) {
+        let file = crate::PolicyFile {
+            path: crate::POLICY_FILE.to_owned(),
+            object: String::new(),
+            text: text.to_owned(),
+        };
+        let files = vec![file];
+        let pinned = PinnedPolicy {
+            project: ProjectName::new("app"),
+            branch: BranchName::new("main"),
+            commit: orange_engine::names::CommitId::new("c"),
+            hash: crate::policy_hash(&files),
+            allowed_at: orange_engine::time::Timestamp::from_millis(0),
+            files,
+        };
+        pinned.save(home).unwrap();
+    }
+
+    #[test]
+    fn a_policy_counts_where_the_user_sets_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("home");
+        let environment = Environment::of([("ORANGE_HOME", path)]);
+        let home = Home::resolve(&environment).unwrap();
+        pin(
+            &home,
+            "workflow = \"team\"\nharness = \"pi\"\nsetup = [\"make\"]\n\
+             [merge]\nverify = \"make test\"\nstrategy = \"squash\"\n",
+        );
+        fs::write(home.settings(), "[merge]\nverify = \"mine\"\n").unwrap();
+        let mut own = project();
+        own.harness = Some(HarnessName::new("claude"));
+        let settings = Settings::load(&home, &environment, Some(&own)).unwrap();
+        assert_eq!(settings.workflow, "team");
+        assert_eq!(settings.harness, own.harness);
+        assert_eq!(settings.merge.verify.as_deref(), Some("mine"));
+        assert_eq!(settings.merge.strategy, MergeStrategy::Squash);
+        let origin = |key: &str| {
+            &settings
+                .all()
+                .iter()
+                .find(|it| it.key == key)
+                .unwrap()
+                .origin
+        };
+        assert!(
+            matches!(origin("workflow"), SettingOrigin::Policy { commit, .. } if commit == "c")
+        );
+        assert!(matches!(origin("setup"), SettingOrigin::Policy { .. }));
+        assert!(matches!(origin("harness"), SettingOrigin::Project { .. }));
+        assert!(matches!(origin("merge.verify"), SettingOrigin::File { .. }));
+        // It is the policy of this project only.
+        let settings = Settings::load(&home, &environment, None).unwrap();
+        assert_eq!(settings.workflow, "default");
+        own.name = ProjectName::new("other");
+        let settings = Settings::load(&home, &environment, Some(&own)).unwrap();
+        assert_eq!(settings.workflow, "default");
+        fs::write(home.policy(&project().name), "{}").unwrap();
+        let refused = Settings::load(&home, &environment, Some(&project()));
+        assert!(
+            matches!(refused, Err(SettingsError::Policy(_))),
+            "{refused:?}"
+        );
+    }
+
+    #[test]
+    fn a_policy_makes_the_sandbox_stricter_and_never_weaker() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("home");
+        let environment = Environment::of([("ORANGE_HOME", path)]);
+        let home = Home::resolve(&environment).unwrap();
+        // In the policy, in `config.toml`, what counts.
+        let modes = [
+            ("off", "", "off"),
+            ("off", "auto", "auto"),
+            ("auto", "", "auto"),
+            ("auto", "required", "required"),
+            ("required", "off", "required"),
+            ("required", "auto", "required"),
+        ];
+        let networks = [
+            ("open", "", "open"),
+            ("open", "list", "list"),
+            ("open", "none", "none"),
+            ("list", "open", "list"),
+            ("list", "none", "none"),
+            ("none", "list", "none"),
+            ("none", "", "none"),
+        ];
+        let modes = modes.map(|case| ("mode", case));
+        for (key, (policy, user, expected)) in modes
+            .into_iter()
+            .chain(networks.map(|case| ("network", case)))
+        {
+            pin(&home, &format!("[sandbox]\n{key} = \"{policy}\"\n"));
+            let text = match user {
+                "" => String::new(),
+                user => format!("[sandbox]\n{key} = \"{user}\"\n"),
+            };
+            fs::write(home.settings(), text).unwrap();
+            let settings = Settings::load(&home, &environment, Some(&project())).unwrap();
+            let name = format!("sandbox.{key}");
+            let found = settings.all().iter().find(|it| it.key == name).unwrap();
+            let case = format!("{key}: {policy} and {user}");
+            assert_eq!(found.value, Some(Value::text(expected)), "{case}");
+        }
+        // What the user says about this very project wins, and so does the user's list of hosts.
+        pin(
+            &home,
+            "[sandbox]\nmode = \"required\"\nhosts = [\"evil.example.org\"]\n",
+        );
+        fs::write(home.settings(), "[sandbox]\nhosts = [\"a.example.org\"]\n").unwrap();
+        let mut own = project();
+        own.sandbox_mode = Some(crate::SandboxMode::Off);
+        let settings = Settings::load(&home, &environment, Some(&own)).unwrap();
+        assert_eq!(settings.sandbox.mode, crate::SandboxMode::Off);
+        let hosts: Vec<&str> = settings
+            .sandbox
+            .hosts
+            .iter()
+            .map(crate::HostPort::host)
+            .collect();
+        assert_eq!(hosts, ["a.example.org"]);
     }
 }

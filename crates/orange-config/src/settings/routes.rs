@@ -77,13 +77,13 @@ impl SettingsReader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::file::parse;
+    use super::super::file::{Author, parse};
 
     #[test]
     fn rules_are_read_in_order() {
         let text = "[[route]]\nlabels = [\"docs\"]\nwords = [\"typo\"]\nharness = \"pi\"\n\
                     [[route]]\nprojects = [\"web\"]\nharness = \"codex\"\nmodel = \"m\"\neffort = \"low\"\n";
-        let routes = parse(text).unwrap().routes;
+        let routes = parse(text, Author::User).unwrap().routes;
         assert_eq!(routes.len(), 2);
         assert_eq!(
             (&routes[0].labels[..], &routes[0].words[..]),
@@ -115,7 +115,7 @@ mod tests {
             ("[route]\nharness = \"a\"\n", "write `[[route]]`"),
             ("route = [1]\n", "write `[[route]]`"),
         ] {
-            let problems = parse(text).unwrap_err();
+            let problems = parse(text, Author::User).unwrap_err();
             let message = &problems[0].message;
             assert!(message.contains(expected), "{text}: {message}");
         }

@@ -36,6 +36,8 @@ pub enum Kind {
     Names,
     /// A list of hosts, each with a port.
     Hosts,
+    /// A program and its arguments.
+    Arguments,
     OneOf(&'static [&'static str]),
 }
 
@@ -52,6 +54,8 @@ pub enum Value {
     /// An address, of which only the host is shown: the rest is often a secret.
     Url(String),
     Names(Vec<String>),
+    /// A program and its arguments.
+    Arguments(Vec<String>),
     /// An amount of money or tokens.
     Budget(Limit),
 }
@@ -106,6 +110,10 @@ impl Kind {
                 let host: HostPort = text.parse().ok()?;
                 Some(Value::Names(vec![host.to_string()]))
             }
+            Kind::Arguments => {
+                let is_hidden = |it: char| it.is_control() && !matches!(it, '\n' | '\t');
+                (!text.contains(is_hidden)).then(|| Value::Names(vec![text.to_owned()]))
+            }
             Kind::OneOf(words) => words.contains(&text).then(|| Value::text(text)),
         }
     }
@@ -133,6 +141,7 @@ impl Kind {
             Kind::Hosts => {
                 "a list of hosts and ports, such as [\"registry.example.org:443\"]".to_owned()
             }
+            Kind::Arguments => "a program and its arguments, such as [\"npm\", \"ci\"]".to_owned(),
             Kind::OneOf(words) => {
                 let words: Vec<String> = words.iter().map(|it| format!("\"{it}\"")).collect();
                 words.join(" or ")
@@ -183,6 +192,7 @@ impl fmt::Display for Value {
                 write!(formatter, "{scheme}://{}/…", host(url).unwrap_or_default())
             }
             Value::Names(names) => formatter.write_str(&names.join(", ")),
+            Value::Arguments(words) => write!(formatter, "{words:?}"),
             Value::Budget(limit) => limit.fmt(formatter),
         }
     }
@@ -212,7 +222,7 @@ impl Serialize for Value {
         match self {
             Value::Count(count) => serializer.serialize_u32(*count),
             Value::Switch(is_on) => serializer.serialize_bool(*is_on),
-            Value::Names(names) => serializer.collect_seq(names),
+            Value::Names(names) | Value::Arguments(names) => serializer.collect_seq(names),
             other => serializer.collect_str(other),
         }
     }

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use orange_engine::shipped_workflows;
 
-use crate::{Home, Origin, Source, reason};
+use crate::{Home, Origin, Policy, PolicyWorkflow, Source, reason};
 
 /// Shipped workflows first, each replaced by the user's own with the same name; then the user's
-/// other workflows.
+/// other workflows, then those of a policy.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     sources: Vec<Source>,
@@ -28,11 +28,24 @@ impl Catalog {
     /// Lists the workflows without reading their texts. A home that does not exist has none of its
     /// own.
     pub fn load(home: &Home) -> Result<Self, CatalogError> {
+        Self::load_with(home, None)
+    }
+
+    /// The same for a project: a workflow of its policy replaces a shipped one, and the user's own
+    /// replaces both.
+    pub fn load_with(home: &Home, policy: Option<&Policy>) -> Result<Self, CatalogError> {
         let mut own = user_workflows(&home.workflows())?;
+        let in_policy = policy.into_iter().flat_map(Policy::workflows);
+        let mut in_policy: Vec<Source> = in_policy
+            .filter(|it| !own.iter().any(|own| own.name == it.name))
+            .map(policy_source)
+            .collect();
         let mut sources = Vec::new();
         for shipped in &shipped_workflows::ALL {
             let (mut same, others) = own.into_iter().partition(|own| own.name == shipped.name);
             own = others;
+            let is_here = |it: &Source| it.name == shipped.name;
+            same.extend(in_policy.extract_if(.., |it| is_here(it)));
             // A file that is not read as a workflow does not replace the shipped one.
             if !same.iter().any(Source::overrides_shipped) {
                 sources.push(Source {
@@ -43,6 +56,7 @@ impl Catalog {
             sources.append(&mut same);
         }
         sources.append(&mut own);
+        sources.append(&mut in_policy);
         Ok(Self { sources })
     }
 
@@ -102,6 +116,16 @@ fn own_source(path: PathBuf) -> Source {
             path,
         },
         name,
+    }
+}
+
+fn policy_source(workflow: &PolicyWorkflow) -> Source {
+    Source {
+        name: workflow.name.clone(),
+        origin: Origin::Policy {
+            text: workflow.text.clone(),
+            overrides_shipped: shipped_workflows::find(&workflow.name).is_some(),
+        },
     }
 }
 

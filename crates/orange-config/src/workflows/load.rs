@@ -126,14 +126,15 @@ fn unreadable(finding: Finding) -> LoadedWorkflow {
     }
 }
 
-/// What is wrong with the file's name, which matters only in the home.
+/// What is wrong with the file's name, which matters only in the home and in a repository.
 fn file_name_finding(source: &Source, workflow: Option<&Workflow>) -> Option<Finding> {
-    let Origin::Home { path, .. } = &source.origin else {
-        return None;
-    };
     let file = source.name.clone();
-    if !has_yml_extension(path) {
-        return Some(Finding::WrongExtension { file });
+    match &source.origin {
+        Origin::Home { path, .. } if !has_yml_extension(path) => {
+            return Some(Finding::WrongExtension { file });
+        }
+        Origin::Home { .. } | Origin::Policy { .. } => {}
+        Origin::Shipped(_) | Origin::File(_) | Origin::Stdin => return None,
     }
     let name = workflow?.name.to_string();
     (name != file).then_some(Finding::NameDiffers { file, name })

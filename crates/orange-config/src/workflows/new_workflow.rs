@@ -172,7 +172,7 @@ fn text(name: &str, from: &ShippedWorkflow) -> String {
 }
 
 /// Whether the language allows a name.
-fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     let is_part = |part: char| matches!(part, 'a'..='z' | '0'..='9' | '-' | '_');
     text.len() <= LONGEST_NAME
         && text.starts_with(|first: char| first.is_ascii_lowercase())

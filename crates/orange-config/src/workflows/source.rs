@@ -28,6 +28,12 @@ pub enum Origin {
         /// Whether it replaces the shipped workflow with the same name.
         overrides_shipped: bool,
     },
+    /// The policy of a repository, which the user allowed.
+    Policy {
+        text: String,
+        /// Whether it replaces the shipped workflow with the same name.
+        overrides_shipped: bool,
+    },
     /// A file that was given by its path.
     File(PathBuf),
     Stdin,
@@ -79,7 +85,7 @@ impl Source {
     pub fn path(&self) -> Option<&Path> {
         match &self.origin {
             Origin::Home { path, .. } | Origin::File(path) => Some(path),
-            Origin::Shipped(_) | Origin::Stdin => None,
+            Origin::Shipped(_) | Origin::Policy { .. } | Origin::Stdin => None,
         }
     }
 
@@ -90,6 +96,9 @@ impl Source {
             Origin::Home {
                 overrides_shipped: true,
                 ..
+            } | Origin::Policy {
+                overrides_shipped: true,
+                ..
             }
         )
     }
@@ -98,6 +107,7 @@ impl Source {
     pub fn read(&self) -> Result<Cow<'static, [u8]>, ReadError> {
         match &self.origin {
             Origin::Shipped(shipped) => Ok(Cow::Borrowed(shipped.source.as_bytes())),
+            Origin::Policy { text, .. } => Ok(Cow::Owned(text.clone().into_bytes())),
             Origin::Stdin => read_bounded(io::stdin().lock()),
             Origin::Home { path, .. } if !fs::metadata(path)?.is_file() => Err(if path.is_dir() {
                 ReadError::Directory
