@@ -53,7 +53,9 @@ pub use projects::{
 };
 pub use sandbox::{NetworkMode, SandboxMode, SandboxSettings};
 pub use settings::file::{SettingsError, SettingsProblem};
-pub use settings::keys::{KEYS, Key, PolicyRule, SCRIPT_KEYS};
+pub use settings::keys::{KEYS, Key};
+pub use settings::merge::is_stricter;
+pub use settings::policy_keys::{PolicyRule, SCRIPT_KEYS, policy_keys};
 pub use settings::value::{Kind, Value};
 pub use settings::{
     Background, BotSettings, ChatSettings, Decompose, ForgeSettings, IssueSettings, LogLevel,

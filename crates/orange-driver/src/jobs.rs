@@ -5,7 +5,7 @@ use orange_engine::attention::{Need, need};
 use orange_engine::job::JobState;
 use orange_engine::language::load;
 use orange_engine::language::workflow::Kind;
-use orange_engine::names::{HarnessName, TaskId};
+use orange_engine::names::{HarnessName, ProjectName, TaskId};
 use orange_store::{JobProgress, JobRun, JobRunState, Store};
 use serde::Serialize;
 
@@ -41,6 +41,7 @@ pub(crate) fn find_problem(context: &Context, job: &Job) -> Option<String> {
     };
     find_unknown_names(
         context,
+        &job.project,
         task.workflow.as_deref(),
         task.harness.as_ref().map(HarnessName::as_str),
     )
@@ -49,10 +50,11 @@ pub(crate) fn find_problem(context: &Context, job: &Job) -> Option<String> {
 /// What does not exist of a workflow and a harness.
 pub(crate) fn find_unknown_names(
     context: &Context,
+    project: &ProjectName,
     workflow: Option<&str>,
     harness: Option<&str>,
 ) -> Option<String> {
-    if let Some(Err(error)) = workflow.map(|it| context.safe_workflow(it)) {
+    if let Some(Err(error)) = workflow.map(|it| context.safe_workflow(Some(project), it)) {
         return Some(error.to_string());
     }
     let harness = harness.map(HarnessName::new)?;

@@ -28,6 +28,7 @@ mod workspaces;
 
 pub use admin::checkup::{Checkup, Health};
 pub use admin::gc::{GcReport, IgnoredFiles, Problem};
+pub use admin::policy::PolicyProposal;
 pub use admin::projects::{ProjectSettings, ProjectUsage};
 pub use admin::read_log::LogReader;
 pub use admin::remove_workspace::RemovedWorkspace;
@@ -95,6 +96,7 @@ pub use workspaces::kept::KeptWorktree;
 pub use workspaces::list::WorkspaceInfo;
 pub use workspaces::merge_forecast::MergeForecast;
 pub use workspaces::open::Tool;
+pub use workspaces::policy::{CommittedPolicy, PolicyState};
 pub use workspaces::rescues::{Destination, RescueInfo};
 pub use workspaces::sandbox::attempts::{SandboxTrial, TriedAttempt};
 pub use workspaces::sandbox::explain::{SandboxExplanation, SandboxGap, SandboxInside};

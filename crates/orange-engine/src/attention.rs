@@ -222,7 +222,8 @@ impl TaskAttention<'_> {
             | ItemKind::Parked
             | ItemKind::Budget
             | ItemKind::Notes
-            | ItemKind::Job => "why",
+            | ItemKind::Job
+            | ItemKind::Policy => "why",
         };
         Item {
             key: format!("{task}/{kind}/{key_suffix}"),

@@ -9,10 +9,12 @@ pub(crate) mod scripts;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use orange_engine::names::HarnessName;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::settings::file::{Author, parse, policy_keys};
+use crate::settings::file::{Author, parse};
+use crate::settings::policy_keys::policy_keys;
 use crate::settings::value::Value;
 use crate::workflows::new_workflow::is_name;
 
@@ -102,6 +104,23 @@ impl Policy {
 
     pub(crate) fn value(&self, key: &str) -> Option<&Value> {
         self.values.get(key)
+    }
+
+    /// The harnesses that it names.
+    pub fn harnesses(&self) -> impl Iterator<Item = HarnessName> {
+        let named = ["harness", "review_harness"].into_iter();
+        named.filter_map(|key| match self.values.get(key)? {
+            Value::Text(name) => Some(HarnessName::new(name)),
+            _ => None,
+        })
+    }
+
+    /// The workflow of new tasks.
+    pub fn workflow(&self) -> Option<&str> {
+        match self.values.get("workflow")? {
+            Value::Text(name) => Some(name),
+            _ => None,
+        }
     }
 
     pub fn workflows(&self) -> &[PolicyWorkflow] {

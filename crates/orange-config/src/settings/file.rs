@@ -12,7 +12,8 @@ use serde::Serialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::{KEYS, Key, PolicyRule, SCRIPT_KEYS, is_table, key};
+use super::keys::{KEYS, Key, is_table, key};
+use super::policy_keys::policy_keys;
 use super::value::{Kind, Value};
 use crate::{PinnedPolicyError, reason};
 
@@ -292,12 +293,6 @@ impl SettingsReader<'_> {
         let line = before.rsplit('\n').next().unwrap_or_default();
         (before.matches('\n').count() + 1, line.chars().count() + 1)
     }
-}
-
-/// The keys that the policy of a repository may set.
-pub(crate) fn policy_keys() -> impl Iterator<Item = &'static Key> {
-    let all = KEYS.iter().chain(SCRIPT_KEYS);
-    all.filter(|key| key.policy != PolicyRule::Never)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use orange_engine::effect::MergeStrategy;
 
+use super::policy_keys::PolicyRule;
 use super::value::{Kind, Value};
 use crate::{
     IssueComment, MergePlace, ORANGE_BRANCH, ORANGE_LOG, ORANGE_WAIT, Project, Unpriced, WhenFull,
@@ -27,17 +28,6 @@ pub struct Key {
     pub policy: PolicyRule,
 }
 
-/// What the policy of a repository may do with a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PolicyRule {
-    /// It may not set the key, which concerns this machine or the user.
-    Never,
-    /// Its value counts where the user sets none.
-    Default,
-    /// Its value counts only if it is stricter; the words of the key are in this order.
-    Stricter,
-}
-
 /// No value is set.
 fn unset() -> Option<Value> {
     None
@@ -47,16 +37,8 @@ fn not_in_project(_: &Project) -> Option<Value> {
     None
 }
 
-fn script(command: &[String]) -> Option<Value> {
-    (!command.is_empty()).then(|| Value::Arguments(command.to_vec()))
-}
-
-fn seconds(count: u64) -> Value {
-    Value::Duration(Duration::from_secs(count))
-}
-
 /// The values that most keys have.
-const PLAIN: Key = Key {
+pub(super) const PLAIN: Key = Key {
     name: "",
     kind: Kind::Count,
     meaning: "",
@@ -583,42 +565,6 @@ pub const KEYS: &[Key] = &[
         name: "log.keep",
         meaning: "How many older logs are kept.",
         default: || Some(Value::Count(3)),
-        ..PLAIN
-    },
-];
-
-/// The scripts of a project, which `projects.json` and the policy of a repository may set.
-pub const SCRIPT_KEYS: &[Key] = &[
-    Key {
-        name: "setup",
-        kind: Kind::Arguments,
-        project: |it| script(&it.setup),
-        meaning: "A program and its arguments, run in a worktree after a task's branch is checked out.",
-        policy: PolicyRule::Default,
-        ..PLAIN
-    },
-    Key {
-        name: "setup_timeout",
-        kind: Kind::Duration,
-        project: |it| it.setup_timeout.map(seconds),
-        meaning: "How long `setup` may take.",
-        policy: PolicyRule::Default,
-        ..PLAIN
-    },
-    Key {
-        name: "teardown",
-        kind: Kind::Arguments,
-        project: |it| script(&it.teardown),
-        meaning: "A program and its arguments, run in a worktree before it is released.",
-        policy: PolicyRule::Default,
-        ..PLAIN
-    },
-    Key {
-        name: "teardown_timeout",
-        kind: Kind::Duration,
-        project: |it| it.teardown_timeout.map(seconds),
-        meaning: "How long `teardown` may take.",
-        policy: PolicyRule::Default,
         ..PLAIN
     },
 ];

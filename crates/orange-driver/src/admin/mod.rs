@@ -4,6 +4,7 @@ mod chat;
 pub(crate) mod checkup;
 pub(crate) mod gc;
 mod move_project;
+pub(crate) mod policy;
 pub(crate) mod projects;
 pub(crate) mod read_log;
 pub(crate) mod rebuild;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use orange_config::{Project, Projects};
+use orange_config::{PinnedPolicy, Project, Projects};
 use orange_effects::git::without_password;
 use orange_engine::effect::MergeStrategy;
 use orange_engine::names::{BranchName, HarnessName, ProjectName, TaskId, WorkspaceName};
@@ -131,7 +131,7 @@ impl Admin {
         settings: &ProjectSettings,
     ) -> Result<(), DriverError> {
         if let Some(workflow) = &settings.workflow {
-            self.context.safe_workflow(workflow)?;
+            self.context.safe_workflow(Some(&project.name), workflow)?;
         }
         let harnesses = [&settings.harness, &settings.review_harness];
         let mut harnesses = harnesses.into_iter().flatten().peekable();
@@ -173,7 +173,11 @@ impl Admin {
                 workspaces: usage.used_workspaces,
             });
         }
-        Ok((Projects::remove(&self.context.home, name)?, usage))
+        let removed = Projects::remove(&self.context.home, name)?;
+        // After the project: a crash between the two leaves a policy without a project, which
+        // registering removes.
+        PinnedPolicy::remove(&self.context.home, name)?;
+        Ok((removed, usage))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use orange_config::{Project, Projects};
+use orange_config::Project;
 use orange_engine::names::{HarnessName, ProjectName};
 
 use super::projects::ProjectSettings;
@@ -38,6 +38,6 @@ impl Admin {
         if let Some(known) = known {
             return Ok((known, false));
         }
-        Ok(Projects::add(&self.context.home, project)?)
+        self.context.register(project)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use orange_config::Harness;
+use orange_config::{Harness, Policy};
 use orange_effects::skill_file::{self, Outcome, SkillState};
 use orange_engine::Workflow;
 use orange_engine::names::HarnessName;
@@ -121,11 +121,17 @@ impl Admin {
         let mut names = vec![self.context.settings(None)?.workflow];
         for project in &self.context.projects()?.projects {
             let workflow = self.context.settings(Some(project))?.workflow;
-            if !names.contains(&workflow) {
+            let policy = self.context.policy(&project.name)?;
+            let in_policy = policy.iter().flat_map(Policy::workflows);
+            // The skill is for the agents of all projects, so it has no text of one's policy.
+            let is_of_policy = in_policy.map(|it| &it.name).any(|it| *it == workflow);
+            if !is_of_policy && !names.contains(&workflow) {
                 names.push(workflow);
             }
         }
-        let loaded = names.iter().map(|name| Ok(self.context.workflow(name)?.0));
+        let loaded = names
+            .iter()
+            .map(|name| Ok(self.context.workflow(None, name)?.0));
         let workflows: Vec<Workflow> = loaded.collect::<Result<_, DriverError>>()?;
         let workflows: Vec<&Workflow> = workflows.iter().collect();
         Ok((add_mark(&skill(&workflows)), names))

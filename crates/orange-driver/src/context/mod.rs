@@ -8,6 +8,7 @@ pub(crate) mod log;
 pub(crate) mod notes;
 pub(crate) mod notify;
 mod orange_on_path;
+mod policy;
 pub(crate) mod progress;
 pub(crate) mod read_store;
 pub(crate) mod redactor;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
 
-use orange_config::{Environment, ORANGE_HOME};
+use orange_config::{Environment, ORANGE_HOME, Policy};
 use orange_effects::private_file;
 use orange_effects::run::RawText;
 use orange_engine::names::HarnessName;
@@ -60,6 +60,9 @@ impl Context {
         };
         in_use.extend(extra.iter().map(|it| (*it).clone()));
         for project in self.projects()?.projects {
+            // An error in its policy is reported by the code that needs it.
+            let policy = self.policy(&project.name).ok().flatten();
+            in_use.extend(policy.iter().flat_map(Policy::harnesses));
             in_use.extend(project.harness.into_iter().chain(project.review_harness));
         }
         // An error in the settings is reported by the code that needs them.

@@ -1,10 +1,11 @@
 //! Loads workflows for tasks and projects, and checks that they are safe.
 
 use orange_check::check::{Severity, check};
-use orange_config::{Catalog, Finding, load_workflow};
+use orange_config::{Finding, load_workflow};
 use orange_effects::private_file;
 use orange_engine::Workflow;
 use orange_engine::input::RequestKind;
+use orange_engine::names::{ProjectName, TaskId};
 use orange_engine::shipped_workflows;
 
 use crate::DriverError;
@@ -21,18 +22,24 @@ const MAX_SAFE_WORKFLOWS: usize = 64;
 const MAX_BYTES: u64 = 64 * 1024;
 
 impl Context {
-    /// A request to adopt another workflow, by its name.
-    pub fn adoption_request(&self, name: &str) -> Result<RequestKind, DriverError> {
-        let (workflow, text) = self.safe_workflow(name)?;
+    /// A request that a task adopts another workflow, by its name.
+    pub fn adoption_request(&self, task: &TaskId, name: &str) -> Result<RequestKind, DriverError> {
+        let project = self.read_store()?.require(task)?.task.project;
+        let (workflow, text) = self.safe_workflow(Some(&project), name)?;
         Ok(RequestKind::ChangeWorkflow {
             workflow: Box::new(workflow),
             text,
         })
     }
 
-    /// The workflow with this name, if `check` finds no error in it.
-    pub(crate) fn safe_workflow(&self, name: &str) -> Result<(Workflow, String), DriverError> {
-        let (workflow, text) = self.workflow(name)?;
+    /// The workflow with this name, if `check` finds no error in it; `project` may have more than
+    /// the shipped ones and the user's.
+    pub(crate) fn safe_workflow(
+        &self,
+        project: Option<&ProjectName>,
+        name: &str,
+    ) -> Result<(Workflow, String), DriverError> {
+        let (workflow, text) = self.workflow(project, name)?;
         self.require_safe(name, &workflow, &text)?;
         Ok((workflow, text))
     }
@@ -50,10 +57,7 @@ impl Context {
         if safe.contains(&hash) {
             return Ok(());
         }
-        let checked = check(workflow);
-        let errors = checked.findings.iter();
-        let errors = errors.filter(|it| it.severity == Severity::Error);
-        let problems: Vec<String> = errors.map(|it| it.message.clone()).collect();
+        let problems = proof_errors(workflow);
         if !problems.is_empty() {
             return Err(DriverError::WorkflowUnsafe {
                 workflow: name.to_owned(),
@@ -79,8 +83,12 @@ impl Context {
             .unwrap_or_default()
     }
 
-    pub(crate) fn workflow(&self, name: &str) -> Result<(Workflow, String), DriverError> {
-        let catalog = Catalog::load(&self.home)?;
+    pub(crate) fn workflow(
+        &self,
+        project: Option<&ProjectName>,
+        name: &str,
+    ) -> Result<(Workflow, String), DriverError> {
+        let catalog = self.catalog(project)?;
         let source = catalog.find(name);
         let source = source.ok_or_else(|| DriverError::WorkflowMissing {
             name: name.to_owned(),
@@ -97,6 +105,13 @@ impl Context {
             }),
         }
     }
+}
+
+/// What the proofs find wrong with a workflow.
+pub(crate) fn proof_errors(workflow: &Workflow) -> Vec<String> {
+    let errors = check(workflow).findings.into_iter();
+    let errors = errors.filter(|it| it.severity == Severity::Error);
+    errors.map(|it| it.message).collect()
 }
 
 /// The key under which a workflow is remembered as safe. It covers the text and the version of

@@ -1,6 +1,6 @@
 //! Reports for errors of the configuration and the store.
 
-use orange_config::{HomeError, JobsError, ProjectsError, SettingsError};
+use orange_config::{HomeError, JobsError, PinnedPolicyError, ProjectsError, SettingsError};
 use orange_engine::names::ProjectName;
 use orange_store::StoreError;
 use serde_json::json;
@@ -103,6 +103,16 @@ pub(super) fn registered(names: &[ProjectName]) -> String {
     )
 }
 
+pub(super) fn pinned_policy(error: &PinnedPolicyError) -> Report {
+    let (project, path) = (&error.project, error.path.to_string_lossy());
+    Report::new(Kind::Refused, "policy-unusable")
+        .hint(format!(
+            "run `orange allow --project {project}` to allow the policy of its repository again, or \
+             `orange allow --revoke --project {project}` to do without"
+        ))
+        .details(json!({ "project": project, "path": path, "reason": error.reason }))
+}
+
 pub(super) fn settings(error: &SettingsError) -> Report {
     match error {
         SettingsError::Unreadable { path, reason } => Report::new(Kind::Refused, "config-invalid")
@@ -124,6 +134,7 @@ pub(super) fn settings(error: &SettingsError) -> Report {
                    command again")
             .details(json!({ "path": path.to_string_lossy(), "problems": problems }))
         }
+        SettingsError::Policy(error) => pinned_policy(error),
         SettingsError::Variable {
             variable, value, ..
         } => Report::new(Kind::Usage, "variable-invalid")

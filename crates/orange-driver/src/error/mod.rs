@@ -6,7 +6,8 @@ mod report;
 use std::path::PathBuf;
 
 use orange_config::{
-    CatalogError, HarnessError, HomeError, JobsError, ProjectsError, SettingsError,
+    CatalogError, HarnessError, HomeError, JobsError, PinnedPolicyError, ProjectsError,
+    SettingsError,
 };
 use orange_effects::command::CommandError;
 use orange_effects::git::GitError;
@@ -16,7 +17,7 @@ use orange_effects::sandbox::DescribeError;
 use orange_effects::tmux::TmuxError;
 use orange_engine::document::DocumentError;
 use orange_engine::names::{
-    BranchName, HarnessName, ProjectName, RequestId, RunId, Status, TaskId, WorkspaceName,
+    BranchName, CommitId, HarnessName, ProjectName, RequestId, RunId, Status, TaskId, WorkspaceName,
 };
 use orange_engine::permission::PermissionOutcome;
 use orange_engine::role::Role;
@@ -167,6 +168,31 @@ pub enum DriverError {
         project: ProjectName,
         path: PathBuf,
         reason: String,
+    },
+    #[error(transparent)]
+    PinnedPolicy(#[from] PinnedPolicyError),
+    #[error("cannot find a policy on branch `{branch}` of project `{project}`")]
+    PolicyMissing {
+        project: ProjectName,
+        branch: BranchName,
+    },
+    #[error(
+        "cannot use the policy of project `{project}` at commit {}: {}",
+        .commit.short(), .problems.join("; ")
+    )]
+    PolicyInvalid {
+        project: ProjectName,
+        commit: CommitId,
+        problems: Vec<String>,
+    },
+    #[error(
+        "cannot allow the policy of project `{project}`: it is not the one that was shown, but \
+         {found}"
+    )]
+    PolicyDiffers {
+        project: ProjectName,
+        /// Its hash.
+        found: String,
     },
     #[error("cannot find branch `{branch}` in `{}`", .path.display())]
     NoBranch { path: PathBuf, branch: BranchName },

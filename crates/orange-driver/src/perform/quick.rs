@@ -76,8 +76,13 @@ impl Performer {
     fn has_quick_checkout(&self, project: &ProjectName) -> bool {
         let projects = self.context.projects();
         let project = projects.as_ref().map(|it| it.require(project));
+        let Ok(Ok(project)) = project else {
+            return false;
+        };
+        let setup = self.context.setup_script(project);
+        let has_no_setup = setup.is_ok_and(|setup| setup.command.is_empty());
         // A project without a remote has an empty URL; without any, it is not known yet.
-        matches!(project, Ok(Ok(it)) if it.setup.is_empty() && it.remote.as_deref() == Some(""))
+        has_no_setup && project.remote.as_deref() == Some("")
     }
 }
 

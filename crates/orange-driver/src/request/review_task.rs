@@ -1,6 +1,5 @@
 //! A task that reviews a pull request of others.
 
-use orange_config::Catalog;
 use orange_effects::git::Git;
 use orange_effects::private_file;
 use orange_engine::forge::agent_settings::configures_agents;
@@ -47,7 +46,7 @@ impl Requests {
         let workflow = new.workflow.clone().unwrap_or(settings.workflow);
         let status = match &new.status {
             Some(status) => status.clone(),
-            None => self.review_entry(&workflow, number)?,
+            None => self.review_entry(&project.name, &workflow, number)?,
         };
         let request = self.forge.outside_request(&address, number);
         let request = request.map_err(|failure| unusable(failure.to_string()))?;
@@ -121,14 +120,19 @@ impl Requests {
     }
 
     /// The status in which this workflow begins a task with a review by an agent.
-    fn review_entry(&self, workflow: &str, number: u64) -> Result<Status, DriverError> {
-        let (found, _) = self.context.safe_workflow(workflow)?;
+    fn review_entry(
+        &self,
+        project: &ProjectName,
+        workflow: &str,
+        number: u64,
+    ) -> Result<Status, DriverError> {
+        let (found, _) = self.context.safe_workflow(Some(project), workflow)?;
         if let Some(status) = found.review_entry() {
             return Ok(status.clone());
         }
-        let names = Catalog::load(&self.context.home)?.names().into_iter();
+        let names = self.context.catalog(Some(project))?.names().into_iter();
         let names = names.filter(|name| {
-            let other = self.context.safe_workflow(name);
+            let other = self.context.safe_workflow(Some(project), name);
             other.is_ok_and(|(other, _)| other.review_entry().is_some())
         });
         Err(DriverError::NoReviewEntry {

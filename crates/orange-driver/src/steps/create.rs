@@ -1,7 +1,7 @@
 //! A new task: its text, its workflow, its first step.
 
 use orange_config::clock;
-use orange_config::{Harnesses, Project, Projects};
+use orange_config::{Harnesses, Project};
 use orange_effects::git::require_branch;
 use orange_engine::document::{Document, FieldValue, SectionName, demote_headings};
 use orange_engine::event::Event;
@@ -154,7 +154,7 @@ impl Steps {
         prepared.queueing = resolve_queueing(&store, &new.queueing)?;
         let mut registered = None;
         if prepared.is_new {
-            let (project, is_new) = Projects::add(&self.context.home, prepared.project.clone())?;
+            let (project, is_new) = self.context.register(prepared.project.clone())?;
             registered = is_new.then_some(project);
         } else {
             self.workspaces.record_remote(&mut prepared.project)?;
@@ -185,7 +185,9 @@ impl Steps {
         }
         let settings = self.context.settings(Some(&project))?;
         let workflow_name = new.workflow.as_ref().unwrap_or(&settings.workflow);
-        let (workflow, workflow_text) = self.context.safe_workflow(workflow_name)?;
+        let (workflow, workflow_text) = self
+            .context
+            .safe_workflow(Some(&project.name), workflow_name)?;
         let harness = new.harness.clone().or(settings.harness);
         let harness = harness.or_else(|| self.context.first_installed(&harnesses));
         let harness = harness.ok_or_else(|| DriverError::HarnessUnset {

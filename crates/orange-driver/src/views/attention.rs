@@ -78,6 +78,7 @@ impl Views {
         all.extend(self.budget_items(&store, project)?);
         all.extend(self.note_items(project));
         all.extend(self.job_items(&store, project)?);
+        all.extend(self.policy_items(project)?);
         let observations = self.observations_in(&store, &listed.rows);
         let is_supervised = self.context.is_supervised();
         for row in &listed.rows {

@@ -135,6 +135,12 @@ impl Views {
             store => store?.workflow_texts()?,
         };
         let catalog = Catalog::load(&self.context.home)?;
+        let projects = self.context.projects()?.projects;
+        // Doctor reports a policy that cannot be used.
+        let policies = projects.iter().map(|it| self.context.policy(&it.name));
+        for policy in policies.filter_map(Result::ok).flatten() {
+            texts.extend(policy.workflows().iter().map(|it| it.text.clone()));
+        }
         // A file that cannot be read has no statuses; `orange workflow list` reports it.
         let sources = catalog
             .sources()

@@ -11,6 +11,7 @@ pub(crate) mod list;
 mod missing_worktrees;
 mod notes;
 pub(crate) mod notify;
+mod policies;
 pub(crate) mod queries;
 pub(crate) mod recorded_tests;
 mod statistics;

@@ -11,6 +11,7 @@ pub(crate) mod list;
 pub(crate) mod merge_forecast;
 pub(crate) mod open;
 pub(crate) mod pager;
+pub(crate) mod policy;
 pub(crate) mod pool;
 pub(crate) mod ports;
 pub(crate) mod prepare;

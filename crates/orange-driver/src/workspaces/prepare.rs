@@ -1,7 +1,7 @@
 //! Prepares a worktree: included files, setup, and teardown.
 //!
-//! Scripts come from the user's own configuration, never from the repository. A script may run
-//! twice, because the process that runs it may be killed; processes that an earlier attempt left
+//! Scripts come from the user's own configuration or from the policy that the user allowed, never
+//! from what the repository says now. A script may run twice, because the process that runs it may be killed; processes that an earlier attempt left
 //! running are ended first.
 
 use std::fs::OpenOptions;
@@ -10,8 +10,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use orange_config::Project;
 use orange_config::clock;
+use orange_config::{Project, ProjectScript};
 use orange_effects::command::CommandExit;
 use orange_effects::git::{Git, Worktree};
 use orange_effects::process::{self, ProcessError};
@@ -44,14 +44,6 @@ impl Script {
             Script::Setup => SETUP,
             Script::Teardown => TEARDOWN,
         }
-    }
-
-    fn command(self, project: &Project) -> (&[String], u64) {
-        let (command, timeout) = match self {
-            Script::Setup => (&project.setup, project.setup_timeout),
-            Script::Teardown => (&project.teardown, project.teardown_timeout),
-        };
-        (command, timeout.unwrap_or(DEFAULT_TIMEOUT))
     }
 }
 
@@ -109,14 +101,19 @@ impl Workspaces {
         project: &Project,
         workspace: &WorkspaceRecord,
     ) -> Result<(), Failure> {
-        let (command, seconds) = script.command(project);
+        let found = match script {
+            Script::Setup => self.context.setup_script(project),
+            Script::Teardown => self.context.teardown_script(project),
+        };
+        let ProjectScript { command, timeout } = found.map_err(Failure::permanent)?;
         if command.is_empty() {
             return Ok(());
         }
+        let seconds = timeout.unwrap_or(DEFAULT_TIMEOUT);
         let (log, file) = self.script_log(script.name(), task, &format!("{command:?}"))?;
         let run = self.end_script(script, task)?;
         let finished = self
-            .workflow_command(task, command, workspace, script.name(), Some(&run))
+            .workflow_command(task, &command, workspace, script.name(), Some(&run))
             .map_err(Failure::temporary)?
             .timeout(Duration::from_secs(seconds))
             .run_into(file);

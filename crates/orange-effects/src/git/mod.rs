@@ -39,6 +39,7 @@ pub use repository::name::{branch_words, default_task_branch, require_branch};
 pub use repository::remote::{RemoteAddress, without_password};
 pub use rescue::rescues::{Rescue, RescueOrigin, may_have_rescues};
 pub use rescue::restore::{RestoreRefusal, RestoreResult};
+pub use worktree::entry::CommittedEntry;
 pub use worktree::facts::{Condition, FactsRequest};
 pub use worktree::ignored_files::IgnoredEntry;
 pub use worktree::include::IncludeResult;

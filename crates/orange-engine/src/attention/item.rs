@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{LimitState, Scope};
-use crate::names::{HarnessName, JobName, ProjectName, TaskId};
+use crate::names::{CommitId, HarnessName, JobName, ProjectName, TaskId};
 use crate::parking::{self, Parking};
 use crate::permission::PermissionRequest;
 use crate::schedule::Wait;
@@ -61,6 +61,8 @@ pub enum ItemKind {
     Notes,
     /// A job is paused, because it failed too often.
     Job,
+    /// The policy of a repository is not the one that the user allowed.
+    Policy,
 }
 
 impl ItemKind {
@@ -83,6 +85,7 @@ impl ItemKind {
             ItemKind::Budget => "budget",
             ItemKind::Notes => "notes",
             ItemKind::Job => "job",
+            ItemKind::Policy => "policy",
         }
     }
 }
@@ -100,7 +103,7 @@ pub struct Item {
     pub key: String,
     /// When it came up.
     pub since: Timestamp,
-    /// The task; absent if it is about a harness, a budget, notes or a job.
+    /// The task; absent if it is about a harness, a budget, notes, a job or a policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
     /// The harness; absent if it is about a task.
@@ -121,7 +124,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// The name of the task or the harness, else `budget`, `notes` or `job`.
+    /// The name of the task or the harness, else `budget`, `notes`, `job` or `policy`.
     pub fn subject(&self) -> &str {
         let task = self.task.as_ref().map(TaskId::as_str);
         let harness = self.harness.as_ref().map(HarnessName::as_str);
@@ -140,6 +143,28 @@ impl Item {
             text: format!("job `{job}` is paused: its last {failures} runs failed"),
             question: None,
             command: format!("orange job enable {job}"),
+            request: None,
+        }
+    }
+
+    /// A policy that was changed to that of this commit; `since` is when the user allowed the old
+    /// one.
+    pub fn from_policy(
+        project: &ProjectName,
+        commit: &CommitId,
+        since: Timestamp,
+        text: String,
+        command: String,
+    ) -> Item {
+        Item {
+            key: format!("policy/{project}/{commit}"),
+            since,
+            task: None,
+            harness: None,
+            kind: ItemKind::Policy,
+            text,
+            question: None,
+            command,
             request: None,
         }
     }

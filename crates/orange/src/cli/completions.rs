@@ -9,7 +9,7 @@ use clap::{Arg, Command};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::Shells;
-use orange_config::{Catalog, Environment, Harnesses, Home, Projects};
+use orange_config::{Catalog, Environment, Harnesses, Home, PinnedPolicy, Policy, Projects};
 use orange_driver::{Driver, ListFilter};
 
 use super::help;
@@ -202,7 +202,18 @@ fn projects(request: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
 }
 
 fn workflows(request: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
-    let names = Catalog::load(&request.home()?).ok()?.names();
+    let home = request.home()?;
+    let mut names = Catalog::load(&home).ok()?.names();
+    let projects = Projects::load(&home).map(|it| it.names());
+    for project in projects.unwrap_or_default() {
+        // A completion reports no error.
+        let pinned = PinnedPolicy::load(&home, &project).ok().flatten();
+        let policy = pinned.and_then(|pinned| pinned.policy(&home).ok());
+        let own = policy.iter().flat_map(Policy::workflows);
+        names.extend(own.map(|it| it.name.clone()));
+    }
+    names.sort();
+    names.dedup();
     Some(names.into_iter().map(CompletionCandidate::new).collect())
 }
 

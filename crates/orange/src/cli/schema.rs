@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::answer::schemas::Shape;
 use super::request::{permission, requests, several};
 use super::{
-    answer, attention, budget, config, doctor, forge, harness, inbox, install, issue, job, log,
-    note, project, rebuild, report, sandbox, serve, task, uninstall, workflow, workspace,
+    allow, answer, attention, budget, config, doctor, forge, harness, inbox, install, issue, job,
+    log, note, project, rebuild, report, sandbox, serve, task, uninstall, workflow, workspace,
 };
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
@@ -59,6 +59,7 @@ pub const ALL: &[&Shape] = &[
     &note::list::SHAPE,
     &log::SHAPE,
     &permission::SHAPE,
+    &allow::policy::SHAPE,
     &project::add::SHAPE,
     &project::list::SHAPE,
     &project::remove::SHAPE,

@@ -27,6 +27,7 @@ use grid::RenderOptions;
 pub use grid::{Column, Grid, truncate};
 pub use local_time::{expect_zone_variable, local_time, with_local_times};
 pub use progress::ProgressLine;
+pub use sanitize::escape_json;
 pub use style::Style;
 pub use table::{Alignment, Cell, Table};
 pub use terminal::terminal;

@@ -1,5 +1,7 @@
 //! Makes the output of other programs harmless for a terminal.
 
+use std::fmt::Write as _;
+
 use super::text::is_direction;
 
 /// Replaces control characters (except line ends, tabs and colours) and characters that change the
@@ -23,6 +25,24 @@ pub(super) fn sanitize(bytes: &[u8]) -> String {
     shown
 }
 
+/// JSON in which characters that a terminal obeys are written as escapes; the meaning is the same.
+pub fn escape_json(json: String) -> String {
+    // All others are already escaped, or break the lines of the JSON itself.
+    let is_obeyed = |it: char| (it.is_control() && it != '\n') || is_direction(it);
+    if json.is_ascii() || !json.contains(is_obeyed) {
+        return json;
+    }
+    let mut escaped = String::with_capacity(json.len());
+    for character in json.chars() {
+        if is_obeyed(character) {
+            let _ = write!(escaped, "\\u{:04x}", u32::from(character));
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped
+}
+
 /// The length of the escape sequence at the start of the text, if it only sets a colour.
 fn colour_length(text: &str) -> Option<usize> {
     let parameters = text.strip_prefix("\u{1b}[")?;
@@ -34,6 +54,18 @@ fn colour_length(text: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn escaped_json_means_the_same_and_moves_no_cursor() {
+        let value = serde_json::json!({ "a": "x\u{9b}2J\u{202e}y\u{7f}ä\u{1b}[2J" });
+        let escaped = escape_json(serde_json::to_string_pretty(&value).unwrap());
+        assert!(!escaped.contains(|it: char| (it.is_control() && it != '\n') || is_direction(it)));
+        assert!(escaped.contains("x\\u009b2J\\u202ey"), "{escaped}");
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&escaped).unwrap(),
+            value
+        );
+    }
 
     #[test]
     fn only_colour_sequences_are_kept() {

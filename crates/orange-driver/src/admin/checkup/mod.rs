@@ -8,6 +8,7 @@ mod forge;
 mod harness_settings;
 mod jobs;
 mod leftovers;
+mod policies;
 mod rescues;
 mod sandbox;
 mod skills;
@@ -115,6 +116,7 @@ impl Admin {
         self.check_leftovers(&mut found);
         self.check_kept_work(&projects, &mut found);
         self.check_default_branches(&projects, &mut found);
+        self.check_policies(&projects, &mut found);
         self.check_jobs(&mut found);
         self.check_submodules(&projects, &mut found);
         self.check_filters(&projects, &mut found);
@@ -122,7 +124,10 @@ impl Admin {
         let harnesses = self.context.harnesses()?;
         let mut project_harnesses = Vec::new();
         for project in projects.iter().filter(|_| has_settings) {
-            let settings = self.context.settings(Some(project))?;
+            // Only its policy can be wrong, which another check reports.
+            let Ok(settings) = self.context.settings(Some(project)) else {
+                continue;
+            };
             let requested = [settings.harness, settings.review_harness];
             let mut requested: Vec<HarnessName> = requested.into_iter().flatten().collect();
             set_harnesses.extend(requested.iter().cloned());

@@ -8,7 +8,7 @@ use crate::admin::Admin;
 impl Admin {
     pub(crate) fn check_submodules(&self, projects: &[Project], found: &mut Vec<Checkup>) {
         for project in projects {
-            found.extend(empty_submodules(project));
+            found.extend(self.empty_submodules(project));
             found.extend(self.kept_submodules(project));
         }
     }
@@ -28,19 +28,22 @@ impl Admin {
                    those that you do not need";
         Some(Checkup::new("submodules", Health::Warning, text).with_fix(fix))
     }
-}
 
-/// Warns about a project that has submodules but no setup script: git does not check out the
-/// submodules of a new worktree.
-fn empty_submodules(project: &Project) -> Option<Checkup> {
-    if !project.setup.is_empty() || !project.path.join(".gitmodules").is_file() {
-        return None;
+    /// Warns about a project that has submodules but no setup script: git does not check out the
+    /// submodules of a new worktree.
+    fn empty_submodules(&self, project: &Project) -> Option<Checkup> {
+        let setup = self.context.setup_script(project);
+        if setup.is_ok_and(|setup| !setup.command.is_empty())
+            || !project.path.join(".gitmodules").is_file()
+        {
+            return None;
+        }
+        let name = &project.name;
+        let text = format!("project `{name}` has submodules, which are empty in worktrees");
+        let fix = format!(
+            "if its tasks need them, run `orange project update {name} --setup 'git submodule update \
+             --init'`"
+        );
+        Some(Checkup::new("submodules", Health::Warning, text).with_fix(fix))
     }
-    let name = &project.name;
-    let text = format!("project `{name}` has submodules, which are empty in worktrees");
-    let fix = format!(
-        "if its tasks need them, run `orange project update {name} --setup 'git submodule update \
-         --init'`"
-    );
-    Some(Checkup::new("submodules", Health::Warning, text).with_fix(fix))
 }

@@ -108,7 +108,8 @@ impl Requests {
     pub fn add_job(&self, new: &NewJob) -> Result<JobReport, DriverError> {
         self.callers.require_user("add a job")?;
         let (workflow, harness) = (new.get("workflow"), new.get("harness"));
-        if let Some(reason) = find_unknown_names(&self.context, workflow, harness) {
+        let project = ProjectName::new(new.get("project").unwrap_or_default());
+        if let Some(reason) = find_unknown_names(&self.context, &project, workflow, harness) {
             return Err(JobsError::NotAJob(reason).into());
         }
         let job = Jobs::add(&self.context.home, new, clock::now())?;

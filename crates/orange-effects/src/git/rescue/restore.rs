@@ -293,7 +293,8 @@ impl Git {
         Ok(())
     }
 
-    fn blob(&self, id: &str) -> Result<Vec<u8>, GitError> {
+    /// The bytes of a git object that is a file or a link.
+    pub fn blob(&self, id: &str) -> Result<Vec<u8>, GitError> {
         self.call(["cat-file", "blob", id]).bytes()
     }
 

@@ -36,6 +36,16 @@ pub(crate) struct IndexEntry {
     pub is_skipped: bool,
 }
 
+/// A file, a link or a submodule of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommittedEntry {
+    pub path: PathBuf,
+    /// Whether it is a regular file.
+    pub is_file: bool,
+    /// Its git object.
+    pub object: String,
+}
+
 impl Git {
     /// The paths of all files of a commit, ordered.
     pub fn files_of(&self, commit: &CommitId) -> Result<Vec<PathBuf>, GitError> {
@@ -43,17 +53,36 @@ impl Git {
         Ok(tree.into_keys().collect())
     }
 
+    /// Everything below a folder of a commit, ordered; folders are not listed themselves.
+    pub fn entries_below(
+        &self,
+        commit: &CommitId,
+        folder: &str,
+    ) -> Result<Vec<CommittedEntry>, GitError> {
+        let call = self.call(["ls-tree", "-r", "-z", "--full-tree", commit.as_str()]);
+        let tree = parse_tree(&call.with_arguments(["--", folder]))?;
+        let entries = tree.into_iter().map(|(path, entry)| CommittedEntry {
+            path,
+            is_file: entry.mode & !0o777 == 0o100_000,
+            object: entry.id,
+        });
+        Ok(entries.collect())
+    }
+
     /// Every path of a commit or tree.
     pub(crate) fn tree(&self, commit: &str) -> Result<Tree, GitError> {
-        let call = self.call(["ls-tree", "-r", "-z", "--full-tree", commit]);
-        let bytes = call.bytes()?;
-        let mut tree = Tree::new();
-        for part in split_zero_terminated(&bytes) {
-            let ([mode, _kind, id], path) = split(&call, part)?;
-            tree.insert(path, entry(&call, mode, id)?);
-        }
-        Ok(tree)
+        parse_tree(&self.call(["ls-tree", "-r", "-z", "--full-tree", commit]))
     }
+}
+
+fn parse_tree(call: &Call) -> Result<Tree, GitError> {
+    let bytes = call.bytes()?;
+    let mut tree = Tree::new();
+    for part in split_zero_terminated(&bytes) {
+        let ([mode, _kind, id], path) = split(call, part)?;
+        tree.insert(path, entry(call, mode, id)?);
+    }
+    Ok(tree)
 }
 
 /// Reads `git ls-files -z --stage -v`.

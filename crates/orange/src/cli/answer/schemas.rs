@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::{Error, Exit};
-use crate::output::Output;
+use crate::output::{Output, escape_json};
 
 /// A kind of JSON answer.
 #[derive(Clone, Copy, Debug)]
@@ -34,14 +34,14 @@ impl Shape {
 
     /// Prints an answer of this shape, indented so that people can read it too.
     pub fn print(&self, body: &impl Serialize, output: &mut Output) -> Result<Exit, Error> {
-        let text = serde_json::to_string_pretty(&self.answer(body))? + "\n";
+        let text = escape_json(serde_json::to_string_pretty(&self.answer(body))?) + "\n";
         output.answer_exactly(text.as_bytes())?;
         Ok(Exit::Ok)
     }
 
     /// Prints one answer of a stream, on one line.
     pub fn print_line(&self, body: &impl Serialize, output: &mut Output) -> Result<(), Error> {
-        let text = serde_json::to_string(&self.answer(body))? + "\n";
+        let text = escape_json(serde_json::to_string(&self.answer(body))?) + "\n";
         Ok(output.answer_exactly(text.as_bytes())?)
     }
 

@@ -15,8 +15,9 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.config.show/1");
 /// Show every setting and its source.
 ///
 /// The first of these that has a setting wins: an environment variable, the project in
-/// `projects.json`, `config.toml` in orange's home directory, the built-in default. Every key is
-/// optional, and so is the file. Of a URL only the host is shown.
+/// `projects.json`, `config.toml` in orange's home directory, the policy of the repository that you
+/// allowed, the built-in default. Every key is optional, and so is the file. Of a URL only the host
+/// is shown.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Show the settings of this project [default: that of this directory].
@@ -70,6 +71,7 @@ fn origin_text(origin: &SettingOrigin, home: &Home) -> String {
         SettingOrigin::Environment { variable } => format!("${variable}"),
         SettingOrigin::Project { project, path } => format!("{} ({project})", inside(path)),
         SettingOrigin::File { path, line } => format!("{}:{line}", inside(path)),
+        SettingOrigin::Policy { project, .. } => format!("repository policy ({project})"),
         SettingOrigin::Default => "built in".to_owned(),
     }
 }

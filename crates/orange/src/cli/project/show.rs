@@ -1,7 +1,7 @@
 //! `orange project show`.
 
 use orange_config::{Environment, Project};
-use orange_driver::ProjectUsage;
+use orange_driver::{DriverError, PolicyState, ProjectUsage};
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use serde::Serialize;
 use serde_json::Value;
@@ -26,6 +26,47 @@ struct Body<'a> {
     open_tasks: Vec<&'a str>,
     ended_tasks: usize,
     held_workspaces: Vec<&'a str>,
+    policy: PolicyBody,
+}
+
+/// The policy of the repository.
+#[derive(Serialize, schemars::JsonSchema)]
+struct PolicyBody {
+    state: &'static str,
+    /// The state in words.
+    text: String,
+    /// The hash of the policy that is used.
+    hash: Option<String>,
+    /// The command that shows what to do about it.
+    command: Option<String>,
+}
+
+impl PolicyBody {
+    fn new(project: &Project, found: Result<PolicyState, DriverError>) -> PolicyBody {
+        let state = match found {
+            Ok(state) => state,
+            Err(error) => {
+                return PolicyBody {
+                    state: "unknown",
+                    text: format!("unknown: {error}"),
+                    hash: None,
+                    command: None,
+                };
+            }
+        };
+        let (name, pinned) = match &state {
+            PolicyState::None => ("none", None),
+            PolicyState::NotAllowed { .. } => ("not_allowed", None),
+            PolicyState::Allowed { pinned } => ("allowed", Some(pinned)),
+            PolicyState::Changed { pinned, .. } => ("changed", Some(pinned)),
+        };
+        PolicyBody {
+            state: name,
+            text: state.to_string(),
+            hash: pinned.map(|it| it.hash.clone()),
+            command: state.command(&project.name),
+        }
+    }
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
@@ -33,6 +74,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let name = args.name.as_deref().map(ProjectName::new);
     let project = driver.callers.project_for(name.as_ref())?;
     let usage = driver.admin.project_usage(&project.name)?;
+    let policy = PolicyBody::new(&project, driver.workspaces.policy_state(&project));
     if output.is_json() {
         let body = Body {
             project: &project,
@@ -43,17 +85,23 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
                 .iter()
                 .map(WorkspaceName::as_str)
                 .collect(),
+            policy,
         };
         return SHAPE.print(&body, output);
     }
     let width = output.answer_width();
-    output.answer(&text(&project, &usage, width)?)?;
+    output.answer(&text(&project, &usage, &policy, width)?)?;
     Ok(Exit::Ok)
 }
 
 /// Shows each setting under its key in `projects.json`, because the user needs that key to edit the
 /// file.
-fn text(project: &Project, usage: &ProjectUsage, width: Option<usize>) -> Result<Text, Error> {
+fn text(
+    project: &Project,
+    usage: &ProjectUsage,
+    policy: &PolicyBody,
+    width: Option<usize>,
+) -> Result<Text, Error> {
     let mut text = Text::new();
     let mut line = |name: &str, value: &str| {
         let name = format!("{name:<18}");
@@ -74,6 +122,11 @@ fn text(project: &Project, usage: &ProjectUsage, width: Option<usize>) -> Result
         };
         line(key, &value_text);
     }
+    let command = policy.command.as_ref().map(|it| format!(": `{it}`"));
+    line(
+        "policy",
+        &format!("{}{}", policy.text, command.unwrap_or_default()),
+    );
     let open: Vec<&str> = usage.open_tasks.iter().map(TaskId::as_str).collect();
     let open = match open.as_slice() {
         [] => String::from("none open"),

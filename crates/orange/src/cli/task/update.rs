@@ -52,7 +52,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let amends = args.summary.is_some() || args.branch.is_some() || args.priority.is_some();
     let request = match (to, &args.workflow) {
         (Some(to), _) if !amends => RequestKind::Move { to },
-        (_, Some(workflow)) => driver(environment)?.context.adoption_request(workflow)?,
+        (_, Some(workflow)) => {
+            let driver = driver(environment)?;
+            let task = driver.callers.resolve_task(args.target.task.as_deref())?;
+            driver.context.adoption_request(&task, workflow)?
+        }
         (to, None) => RequestKind::Amend {
             summary: args.summary.clone(),
             branch: branch(args, environment)?,

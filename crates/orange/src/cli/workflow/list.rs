@@ -1,6 +1,6 @@
 //! `orange workflow list`.
 
-use orange_config::{Environment, Home, LoadedWorkflow, Source, load_workflow};
+use orange_config::{Environment, Home, LoadedWorkflow, Origin, Source, load_workflow};
 use serde::Serialize;
 
 use super::source::SourceBody;
@@ -85,7 +85,11 @@ fn table(loaded: &[(&Source, LoadedWorkflow)], home: &Home) -> Table<3> {
     let mut table = Table::new(columns, "DESCRIPTION");
     for (source, loaded) in loaded {
         let path = source.path().map(|path| home.relative(path).display());
-        let from = path.map_or_else(|| "shipped".to_owned(), |path| path.to_string());
+        let built_in = match source.origin {
+            Origin::Policy { .. } => "repository policy",
+            _ => "shipped",
+        };
+        let from = path.map_or_else(|| built_in.to_owned(), |path| path.to_string());
         let states = loaded.workflow.as_ref().map(|it| it.states.len());
         let states = states.map_or_else(|| "-".to_owned(), |states| states.to_string());
         let row = [

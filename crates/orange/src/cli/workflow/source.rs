@@ -17,6 +17,7 @@ impl<'a> From<&'a Source> for SourceBody<'a> {
             from: match source.origin {
                 Origin::Shipped(_) => "shipped",
                 Origin::Home { .. } => "home",
+                Origin::Policy { .. } => "policy",
                 Origin::File(_) => "file",
                 Origin::Stdin => "stdin",
             },

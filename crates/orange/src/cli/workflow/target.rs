@@ -5,7 +5,9 @@ use std::fmt;
 use std::path::{Path, PathBuf, is_separator};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use orange_config::{Catalog, Environment, Home, LoadedWorkflow, Source, load_workflow};
+use orange_config::{
+    Catalog, Environment, Home, LoadedWorkflow, PinnedPolicy, Projects, Source, load_workflow,
+};
 use orange_engine::Workflow;
 use orange_engine::language::nearest;
 use serde_json::json;
@@ -119,9 +121,17 @@ pub fn load(verb: &str, source: &Source) -> Result<Workflow, Error> {
     workflow.ok_or_else(|| super::problem::invalid(verb, &source.name, &findings))
 }
 
-/// Every workflow that has a name: the shipped ones and the user's own.
+/// Every workflow that has a name: the shipped ones, the user's own, and those that the user allowed
+/// in the policy of the project in whose checkout the command runs.
 pub fn catalog(environment: &Environment) -> Result<Catalog, Error> {
-    Ok(Catalog::load(&Home::resolve(environment)?)?)
+    let home = Home::resolve(environment)?;
+    // Other commands report projects and policies that cannot be read.
+    let projects = Projects::load(&home).unwrap_or_default();
+    let directory = Environment::current_directory();
+    let project = directory.and_then(|it| Some(projects.find_containing(&it)?.name.clone()));
+    let pinned = project.and_then(|it| PinnedPolicy::load(&home, &it).ok()?);
+    let policy = pinned.and_then(|pinned| pinned.policy(&home).ok());
+    Ok(Catalog::load_with(&home, policy.as_ref())?)
 }
 
 struct MissingTargets {

@@ -23,12 +23,22 @@ pub fn choices(driver: &Driver) -> Choices {
         Some((project.name.to_string(), defaults))
     });
     let workflows = Catalog::load(home).map(|it| it.names());
+    let mut workflows = workflows.unwrap_or_default();
+    for project in &projects {
+        let catalog = driver.context.catalog(Some(&project.name));
+        let names = catalog.map(|it| it.names()).unwrap_or_default();
+        let new: Vec<String> = names
+            .into_iter()
+            .filter(|it| !workflows.contains(it))
+            .collect();
+        workflows.extend(new);
+    }
     let here = driver.callers.project_here(None).ok().flatten();
     Choices {
         defaults: defaults.collect(),
         projects: projects.iter().map(|it| it.name.to_string()).collect(),
         harnesses: installed.iter().map(ToString::to_string).collect(),
-        workflows: workflows.unwrap_or_default(),
+        workflows,
         here: here.map(|it| it.name.to_string()),
     }
 }
