@@ -2,7 +2,7 @@
 //!
 //! Precedence: `ORANGE_HOME`, then `~/orange`; a workflow or harness in orange's home, then the
 //! shipped one with the same name; for settings, see the module `settings`. Reading creates nothing;
-//! `new_workflow`, `projects`, `jobs` and `policy` are the only modules here that write.
+//! `new_workflow`, `projects`, `jobs` and `pinned_policy` are the only modules here that write.
 
 pub mod clock;
 mod env;
@@ -11,7 +11,6 @@ mod home;
 mod host_port;
 mod jobs;
 mod passed_variables;
-mod policy;
 mod prices;
 mod projects;
 mod sandbox;
@@ -41,12 +40,6 @@ pub use jobs::{
     Job, JobProblem, JobTask, JobWork, Jobs, JobsError, NewJob, Schedule, ScheduleError,
 };
 pub use passed_variables::{AGENT_VARIABLES, PANE_VARIABLES, PASSED_VARIABLES, is_agent_variable};
-pub use policy::pinned::{PinnedPolicy, PinnedPolicyError};
-pub use policy::scripts::ProjectScript;
-pub use policy::{
-    MAX_POLICY_BYTES, MAX_POLICY_FILES, POLICY_FILE, POLICY_FOLDER, POLICY_WORKFLOWS, Policy,
-    PolicyFile, PolicyWorkflow, policy_hash,
-};
 pub use prices::prices;
 pub use projects::{
     IssueComment, MergePlace, Project, Projects, ProjectsError, Unpriced, WhenFull,
@@ -55,7 +48,13 @@ pub use sandbox::{NetworkMode, SandboxMode, SandboxSettings};
 pub use settings::file::{SettingsError, SettingsProblem};
 pub use settings::keys::{KEYS, Key};
 pub use settings::merge::is_stricter;
+pub use settings::pinned_policy::{PinnedPolicy, PinnedPolicyError};
+pub use settings::policy::{
+    MAX_POLICY_BYTES, MAX_POLICY_FILES, POLICY_FILE, POLICY_FOLDER, POLICY_WORKFLOWS, Policy,
+    PolicyFile, PolicyWorkflow, policy_hash,
+};
 pub use settings::policy_keys::{PolicyRule, SCRIPT_KEYS, policy_keys};
+pub use settings::scripts::ProjectScript;
 pub use settings::value::{Kind, Value};
 pub use settings::{
     Background, BotSettings, ChatSettings, Decompose, ForgeSettings, IssueSettings, LogLevel,

@@ -8,8 +8,11 @@ pub(crate) mod file;
 pub(crate) mod keys;
 pub(crate) mod merge;
 mod parts;
+pub(crate) mod pinned_policy;
+pub(crate) mod policy;
 pub(crate) mod policy_keys;
 mod routes;
+pub(crate) mod scripts;
 pub(crate) mod value;
 
 use std::path::PathBuf;
@@ -287,10 +290,28 @@ impl Settings {
         environment: &Environment,
         project: Option<&Project>,
     ) -> Result<Settings, SettingsError> {
-        let given = file::load(&home.settings())?;
         let policy = project.map(|it| AllowedPolicy::load(home, &it.name));
         let policy = policy.transpose()?.flatten();
-        let all = merge(home, environment, project, policy.as_ref(), &given.values)?;
+        Self::load_with(home, environment, project, policy.as_ref())
+    }
+
+    /// The same without the policy of the project, for settings that no policy may set.
+    pub fn load_own(
+        home: &Home,
+        environment: &Environment,
+        project: &Project,
+    ) -> Result<Settings, SettingsError> {
+        Self::load_with(home, environment, Some(project), None)
+    }
+
+    fn load_with(
+        home: &Home,
+        environment: &Environment,
+        project: Option<&Project>,
+        policy: Option<&AllowedPolicy>,
+    ) -> Result<Settings, SettingsError> {
+        let given = file::load(&home.settings())?;
+        let all = merge(home, environment, project, policy, &given.values)?;
         let mut settings = resolve(all);
         settings.routes = given.routes;
         let config = settings.tmux_config.take();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use orange_config::{Harness, Policy};
+use orange_config::Harness;
 use orange_effects::skill_file::{self, Outcome, SkillState};
 use orange_engine::Workflow;
 use orange_engine::names::HarnessName;
@@ -120,12 +120,9 @@ impl Admin {
     pub(crate) fn skill_text(&self) -> Result<(String, Vec<String>), DriverError> {
         let mut names = vec![self.context.settings(None)?.workflow];
         for project in &self.context.projects()?.projects {
-            let workflow = self.context.settings(Some(project))?.workflow;
-            let policy = self.context.policy(&project.name)?;
-            let in_policy = policy.iter().flat_map(Policy::workflows);
             // The skill is for the agents of all projects, so it has no text of one's policy.
-            let is_of_policy = in_policy.map(|it| &it.name).any(|it| *it == workflow);
-            if !is_of_policy && !names.contains(&workflow) {
+            let workflow = self.context.own_settings(project)?.workflow;
+            if !names.contains(&workflow) {
                 names.push(workflow);
             }
         }

@@ -163,6 +163,12 @@ impl Context {
         Ok(Settings::load(&self.home, &self.environment, project)?)
     }
 
+    /// The user's own settings of a project, for what no policy may set: a damaged policy of one
+    /// project must not stop the others.
+    pub fn own_settings(&self, project: &Project) -> Result<Settings, DriverError> {
+        Ok(Settings::load_own(&self.home, &self.environment, project)?)
+    }
+
     /// Whether another process keeps writing to the database, so that recording has to wait.
     /// Returns false if that cannot be determined, because recording will then report the error.
     pub fn is_recording_blocked(&self) -> bool {

@@ -35,7 +35,7 @@ impl Steps {
         let projects = self.context.projects()?;
         for name in projects.names() {
             let project = projects.require(&name)?;
-            let settings = self.context.settings(Some(project))?;
+            let settings = self.context.own_settings(project)?;
             limits.budget.projects.insert(name.clone(), settings.budget);
             let pool = settings.pool;
             if *by == Role::Engine || pool.when_full == WhenFull::Queue {

@@ -34,7 +34,8 @@ pub const CHANGE_SHAPE: Shape = Shape::of::<Change<'static>>("orange.attention.c
 /// wait for permission or an answer, silent agents (started, but nothing reported), stalled agents
 /// (idle, although the status waits for their work), agents that exited while no supervisor is
 /// running, and parked harnesses (out of quota, not logged in or without their service for a while,
-/// so that no agent is started with them). Each entry says what to run next; a request for permission is shown in full.
+/// so that no agent is started with them), and repositories whose policy is no longer the one that
+/// you allowed. Each entry says what to run next; a request for permission is shown in full.
 ///
 /// Inside a project only its tasks and all parked harnesses are listed. The failed effects of a
 /// finished task stay in the list until `orange task retry` succeeds or you remove them with

@@ -3,7 +3,7 @@
 use std::fs;
 
 use insta::assert_snapshot;
-use orange_config::{Environment, Home, KEYS, Key, Kind, Settings};
+use orange_config::{Environment, Home, KEYS, Key, Kind, PolicyRule, Settings, policy_keys};
 
 use crate::sandbox::{Sandbox, code, utf8};
 
@@ -96,6 +96,7 @@ fn row(key: &Key, settings: &Settings) -> String {
         Kind::Repository => "a repository".to_owned(),
         Kind::Names => "a list of names".to_owned(),
         Kind::Hosts => "a list of hosts".to_owned(),
+        Kind::Arguments => "a program and its arguments".to_owned(),
         Kind::OneOf(words) => {
             let words: Vec<_> = words.iter().map(|it| format!("`{it}`")).collect();
             words.join(", ")
@@ -151,6 +152,24 @@ fn the_documentation_lists_every_setting() {
         PAGE.contains(&format!("|---|---|---|---|---|---|\n{table}\n\n")),
         "{table}"
     );
+}
+
+#[test]
+fn the_page_about_policies_lists_what_they_may_set() {
+    let page = include_str!("../../../../docs/repository-policy.md");
+    let rows: Vec<String> = policy_keys()
+        .map(|key| {
+            let is_known = KEYS.iter().any(|it| it.name == key.name);
+            let meaning = match key.policy {
+                PolicyRule::Stricter => "counts only if it is stricter than yours",
+                _ if is_known => "",
+                _ => key.meaning,
+            };
+            format!("| `{}` | {meaning} |", key.name).replace("|  |", "| |")
+        })
+        .collect();
+    assert!(rows.len() > 10, "the keys were not found");
+    assert!(page.contains(&format!("|---|---|\n{}\n\n", rows.join("\n"))));
 }
 
 #[test]

@@ -30,6 +30,7 @@ mod jobs;
 mod library;
 mod lifecycles;
 mod long_queue;
+mod policy;
 mod progress;
 mod quick_starts;
 mod races;

@@ -13,13 +13,14 @@ use crate::DriverError;
 const UNFINISHED: &str = ".unfinished";
 
 /// Entries of the home that are yours, or that you may want to read.
-const MOVED: [&str; 11] = [
+const MOVED: [&str; 12] = [
     "tasks",
     "trash",
     "pull-requests",
     "workflows",
     "harnesses",
     "skills",
+    "policies",
     "config.toml",
     "projects.json",
     "jobs.toml",

@@ -27,8 +27,10 @@ pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error
     let columns = ["PROJECT", "WORKFLOW", "HARNESS"].map(|name| (name, Alignment::Left));
     let mut table = Table::new(columns, "PATH");
     for project in &projects {
-        // The effective settings, which may come from `config.toml`.
-        let settings = driver.context.settings(Some(project))?;
+        // The effective settings, which may come from `config.toml` or a policy.
+        let settings = driver.context.settings(Some(project));
+        // `orange doctor` reports a policy that cannot be used.
+        let settings = settings.or_else(|_| driver.context.own_settings(project))?;
         let harness = settings.harness.as_ref().map_or("-", |it| it.as_str());
         let row = [
             Cell::new(Style::Bold, project.name.as_str()),

@@ -3,9 +3,6 @@
 //! Nothing here reads a repository: `.orange/policy.toml` and `.orange/workflows/*.yml` come from a
 //! commit that the driver read, or from the copy that orange pinned when the user allowed them.
 
-pub(crate) mod pinned;
-pub(crate) mod scripts;
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -13,9 +10,9 @@ use orange_engine::names::HarnessName;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::settings::file::{Author, parse};
-use crate::settings::policy_keys::policy_keys;
-use crate::settings::value::Value;
+use super::file::{Author, parse};
+use super::policy_keys::policy_keys;
+use super::value::Value;
 use crate::workflows::new_workflow::is_name;
 
 /// The folder of a repository that orange reads.

@@ -1,8 +1,8 @@
 //! The scripts of a project: its own, else those of its policy.
 
-use super::Policy;
+use super::policy::Policy;
+use super::value::Value;
 use crate::Project;
-use crate::settings::value::Value;
 
 /// A script that runs in the worktrees of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl Project {
             command: self.setup.clone(),
             timeout: self.setup_timeout,
         };
-        own.or(policy, "setup", "setup_timeout")
+        own.or_of_policy(policy, "setup", "setup_timeout")
     }
 
     /// The script that runs before a worktree is released.
@@ -29,13 +29,13 @@ impl Project {
             command: self.teardown.clone(),
             timeout: self.teardown_timeout,
         };
-        own.or(policy, "teardown", "teardown_timeout")
+        own.or_of_policy(policy, "teardown", "teardown_timeout")
     }
 }
 
 impl ProjectScript {
     /// The user's own script, with the timeout of the policy where the user sets none.
-    fn or(self, policy: Option<&Policy>, key: &str, timeout_key: &str) -> ProjectScript {
+    fn or_of_policy(self, policy: Option<&Policy>, key: &str, timeout_key: &str) -> ProjectScript {
         let value = |key| policy.and_then(|policy| policy.value(key));
         let command = match value(key) {
             Some(Value::Arguments(command)) if self.command.is_empty() => command.clone(),

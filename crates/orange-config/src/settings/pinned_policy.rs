@@ -10,7 +10,7 @@ use orange_engine::names::{BranchName, CommitId, ProjectName};
 use orange_engine::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Policy, PolicyFile, policy_hash};
+use super::policy::{Policy, PolicyFile, policy_hash};
 use crate::projects::require_name;
 use crate::{Home, reason, user_file};
 
@@ -133,7 +133,7 @@ mod tests {
 
     fn pinned() -> PinnedPolicy {
         let files = vec![PolicyFile {
-            path: String::from(super::super::POLICY_FILE),
+            path: String::from(super::super::policy::POLICY_FILE),
             object: String::from("a"),
             text: String::from("workflow = \"minimal\"\n"),
         }];
