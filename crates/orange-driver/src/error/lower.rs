@@ -1,10 +1,11 @@
 //! Reports for errors of the configuration and the store.
 
-use orange_config::{HomeError, JobsError, PinnedPolicyError, ProjectsError, SettingsError};
+use orange_config::{HomeError, JobsError, ProjectsError, SettingsError};
 use orange_engine::names::ProjectName;
 use orange_store::StoreError;
 use serde_json::json;
 
+use super::policy::pinned_policy;
 use super::report::{Kind, Report};
 
 pub(super) fn home(error: &HomeError) -> Report {
@@ -101,16 +102,6 @@ pub(super) fn registered(names: &[ProjectName]) -> String {
          `orange project add` in another repository",
         names.join("`, `")
     )
-}
-
-pub(super) fn pinned_policy(error: &PinnedPolicyError) -> Report {
-    let (project, path) = (&error.project, error.path.to_string_lossy());
-    Report::new(Kind::Refused, "policy-unusable")
-        .hint(format!(
-            "run `orange allow --project {project}` to allow the policy of its repository again, or \
-             `orange allow --revoke --project {project}` to do without"
-        ))
-        .details(json!({ "project": project, "path": path, "reason": error.reason }))
 }
 
 pub(super) fn settings(error: &SettingsError) -> Report {

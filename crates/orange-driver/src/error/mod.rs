@@ -1,6 +1,7 @@
 //! Every error of the driver: messages here, the rest in `report`.
 
 mod lower;
+mod policy;
 mod report;
 
 use std::path::PathBuf;

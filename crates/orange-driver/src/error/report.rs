@@ -7,7 +7,8 @@ use orange_effects::git::GitError;
 use orange_engine::names::{Status, TaskId};
 use serde_json::{Value, json};
 
-use super::lower::{home, jobs, pinned_policy, projects, registered, settings, store};
+use super::lower::{home, jobs, projects, registered, settings, store};
+use super::policy::{invalid_policy, missing_policy, other_policy, pinned_policy};
 use super::{BranchProblem, Candidate, DriverError, NextStep, RepositoryProblem};
 
 /// The kind of error, which alone determines the exit code.
@@ -83,25 +84,13 @@ impl DriverError {
             DriverError::Jobs(error) => jobs(error),
             DriverError::Settings(error) => settings(error),
             DriverError::PinnedPolicy(error) => pinned_policy(error),
-            DriverError::PolicyMissing { project, branch } => {
-                Report::new(Kind::NotFound, "policy-missing")
-                    .hint(format!(
-                        "commit `.orange/policy.toml` or `.orange/workflows/NAME.yml` to `{branch}`; \
-                         orange reads them only there"
-                    ))
-                    .details(json!({ "project": project, "branch": branch }))
-            }
-            DriverError::PolicyInvalid { project, commit, problems } => {
-                Report::new(Kind::Refused, "policy-invalid")
-                    .hint("nothing was changed; correct the files, commit them to the default \
-                           branch, and run `orange allow` again")
-                    .details(json!({ "project": project, "commit": commit, "problems": problems }))
-            }
-            DriverError::PolicyDiffers { project, found } => {
-                Report::new(Kind::Refused, "policy-differs")
-                    .hint(format!("run `orange allow --project {project}` to see it"))
-                    .details(json!({ "project": project, "hash": found }))
-            }
+            DriverError::PolicyMissing { project, branch } => missing_policy(project, branch),
+            DriverError::PolicyInvalid {
+                project,
+                commit,
+                problems,
+            } => invalid_policy(project, commit, problems),
+            DriverError::PolicyDiffers { project, found } => other_policy(project, found),
             DriverError::Harness(error @ HarnessError::NotFound { .. }) => {
                 Report::new(Kind::NotFound, "harness-not-found")
                     .hint(error.hint())

@@ -6,6 +6,7 @@ pub(super) mod policy;
 use orange_config::Environment;
 use orange_engine::permission::PermissionOutcome;
 
+use self::policy::PolicyOptions;
 use super::request::permission;
 use crate::cli::{Error, Exit};
 use crate::output::Output;
@@ -46,6 +47,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             let allowed = PermissionOutcome::Allowed;
             permission::answer(request, &allowed, environment, output)
         }
-        None => policy::run(args, environment, output),
+        None => {
+            let options = PolicyOptions {
+                project: args.project.as_deref(),
+                is_confirmed: args.yes,
+                hash: args.hash.as_deref(),
+                revokes: args.revoke,
+            };
+            policy::run(options, environment, output)
+        }
     }
 }

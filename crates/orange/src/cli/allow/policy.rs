@@ -5,7 +5,7 @@ use orange_driver::{Driver, PolicyProposal};
 use orange_engine::names::{BranchName, CommitId, ProjectName};
 use serde::Serialize;
 
-use super::{Args, page};
+use super::page;
 use crate::cli::request::requests::{Consent, ask_consent, driver};
 use crate::cli::{Error, Exit, Shape, narrate_hint};
 use crate::output::{Output, Style, Text};
@@ -60,11 +60,25 @@ struct PolicyWorkflowBody<'a> {
     text: &'a str,
 }
 
-pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+/// What to do with the policy of a project.
+#[derive(Clone, Copy, Debug)]
+pub struct PolicyOptions<'a> {
+    pub project: Option<&'a str>,
+    pub is_confirmed: bool,
+    /// The hash that it must have, or the beginning of it.
+    pub hash: Option<&'a str>,
+    pub revokes: bool,
+}
+
+pub fn run(
+    options: PolicyOptions<'_>,
+    environment: &Environment,
+    output: &mut Output,
+) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let name = args.project.as_deref().map(ProjectName::new);
+    let name = options.project.map(ProjectName::new);
     let project = driver.callers.project_for(name.as_ref())?;
-    if args.revoke {
+    if options.revokes {
         let outcome = if driver.admin.revoke_policy(&project.name)? {
             Outcome::Revoked
         } else {
@@ -73,7 +87,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         return print(&project.name, outcome, None, output);
     }
     let proposal = driver.admin.propose_policy(&project)?;
-    if let Some(hash) = &args.hash {
+    if let Some(hash) = options.hash {
         proposal.require_hash(hash)?;
     }
     let settings = driver.context.settings(Some(&project));
@@ -86,7 +100,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let body = output.is_json().then(|| body(&proposal, settings));
         return print(&project.name, Outcome::Already, body, output);
     }
-    if !args.yes {
+    if !options.is_confirmed {
         let question = format!("Allow this policy for project {}?", project.name);
         match ask_consent(&question, output)? {
             Consent::Given => {}
