@@ -42,19 +42,14 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    match &args.request {
-        Some(request) => {
-            let allowed = PermissionOutcome::Allowed;
-            permission::answer(request, &allowed, environment, output)
-        }
-        None => {
-            let options = PolicyOptions {
-                project: args.project.as_deref(),
-                is_confirmed: args.yes,
-                hash: args.hash.as_deref(),
-                revokes: args.revoke,
-            };
-            policy::run(options, environment, output)
-        }
+    if let Some(request) = &args.request {
+        return permission::answer(request, &PermissionOutcome::Allowed, environment, output);
     }
+    let options = PolicyOptions {
+        project: args.project.as_deref(),
+        is_confirmed: args.yes,
+        hash: args.hash.as_deref(),
+        revokes: args.revoke,
+    };
+    policy::run(options, environment, output)
 }
