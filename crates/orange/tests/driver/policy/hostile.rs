@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
-use super::{POLICY, TEAM};
+use super::{POLICY, TEAM, write_files};
 use crate::support::Stage;
 
 impl Stage {
@@ -98,7 +98,7 @@ fn what_is_no_plain_file_is_refused() {
     stage.refuses_policy("a workflow is a file");
     // A link in place of the folder, and what it points to.
     stage.git_output("repo", &format!("update-ref refs/heads/main {commit}"));
-    stage.write_files(&stage.path("elsewhere"), POLICY);
+    write_files(&stage.path("elsewhere"), POLICY);
     symlink(stage.path("elsewhere/.orange"), repo.join(".orange")).unwrap();
     stage.git_output("repo", "add -f .orange");
     stage.git_output("repo", "commit -qm link");
@@ -109,9 +109,8 @@ fn what_is_no_plain_file_is_refused() {
 fn what_is_too_large_or_too_deep_is_refused() {
     let large = format!("# {}\n", "x".repeat(600_000));
     let deep = format!("name: team\nversion: 1\nstates: {}\n", "[".repeat(100_000));
-    let bomb: String = (1..40)
-        .map(|it| format!("a{it}: &a{it} [*a{0}, *a{0}]\n", it - 1))
-        .collect();
+    let lines = (1..40).map(|it| format!("a{it}: &a{it} [*a{0}, *a{0}]\n", it - 1));
+    let bomb = lines.collect::<Vec<String>>().concat();
     let bomb = format!("a0: &a0 [x, x]\n{bomb}name: team\n");
     let not_safe = TEAM.replace("  - { from: asked, to: done, by: human }\n", "");
     let other_name = TEAM.replace("name: team", "name: default");

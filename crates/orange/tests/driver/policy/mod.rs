@@ -29,6 +29,14 @@ pub const POLICY: &[(&str, &str)] = &[
     (".orange/workflows/team.yml", TEAM),
 ];
 
+pub fn write_files(checkout: &Path, files: &[(&str, &str)]) {
+    for (path, text) in files {
+        let path = checkout.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
 impl Stage {
     /// A project that sets no workflow, so that a policy can.
     pub fn with_policy(files: &[(&str, &str)]) -> Stage {
@@ -38,17 +46,9 @@ impl Stage {
         stage
     }
 
-    pub fn write_files(&self, checkout: &Path, files: &[(&str, &str)]) {
-        for (path, text) in files {
-            let path = checkout.join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-    }
-
     /// Commits files on the branch that is checked out there.
     pub fn commit_files(&self, checkout: &Path, files: &[(&str, &str)]) {
-        self.write_files(checkout, files);
+        write_files(checkout, files);
         for call in ["add -f .orange", "commit -qm policy"] {
             let done = self.git_in(checkout, call);
             assert!(done.status.success(), "git {call}: {done:?}");

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::{POLICY, SETTINGS, TEAM};
+use super::{POLICY, SETTINGS, TEAM, write_files};
 use crate::support::Stage;
 
 #[test]
@@ -13,7 +13,7 @@ fn only_the_commit_of_the_default_branch_is_read() {
     let repo = stage.path("repo");
     assert_eq!(stage.policy_state(), "none");
     // In the working tree, in the index, on another branch that is checked out.
-    stage.write_files(&repo, POLICY);
+    write_files(&repo, POLICY);
     assert_eq!(stage.refused(&["allow", "--yes"]), "policy-missing");
     stage.git_output("repo", "add -f .orange");
     assert_eq!(stage.refused(&["allow", "--yes"]), "policy-missing");
@@ -33,7 +33,7 @@ fn only_the_commit_of_the_default_branch_is_read() {
         &[(".orange/policy.toml", "[merge]\nstrategy = \"squash\"\n")],
     );
     stage.run_ok(&["allow", "--yes"]);
-    stage.write_files(&repo, POLICY);
+    write_files(&repo, POLICY);
     assert_eq!(stage.setting("merge.strategy").0, "squash");
     assert_eq!(stage.setting("merge.verify").1, "default");
     assert_eq!(stage.policy_state(), "allowed");
