@@ -253,7 +253,7 @@ fn starting_a_task_costs_no_more_than_before() {
         start(branch)
     }));
     require_none([
-        excess("start in a new worktree", new, cost(1, 5, 31, 223)),
+        excess("start in a new worktree", new, cost(1, 5, 31, 225)),
         excess("start in a reused worktree", reused, cost(1, 4, 29, 219)),
     ]);
 }
@@ -275,7 +275,7 @@ fn reading_costs_the_same_with_many_tasks() {
         let show = measure(&stage, &["task", "show", "one"]);
         excesses.push(excess(&what("show"), show, cost(1, 0, 0, 43)));
         let why = measure(&stage, &["task", "why", "one"]);
-        excesses.push(excess(&what("why"), why, cost(1, 0, 0, 44)));
+        excesses.push(excess(&what("why"), why, cost(1, 0, 0, 45)));
     }
     require_none(excesses);
 }
