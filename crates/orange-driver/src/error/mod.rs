@@ -3,6 +3,7 @@
 mod lower;
 mod policy;
 mod report;
+mod sandbox;
 
 use std::path::PathBuf;
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::lower::{home, jobs, projects, registered, settings, store};
 use super::policy::{invalid_policy, missing_policy, other_policy, pinned_policy};
+use super::sandbox::{no_sandbox, no_sandboxed_run, port_not_opened, shared_network};
 use super::{BranchProblem, Candidate, DriverError, NextStep, RepositoryProblem};
 
 /// The kind of error, which alone determines the exit code.
@@ -456,23 +457,10 @@ impl DriverError {
                     ))
                     .details(json!({ "task": task, "what": what, "reason": reason }))
             }
-            DriverError::NoSandbox { reason, fix } => {
-                Report::new(Kind::Refused, "sandbox-missing")
-                    .hint("`orange doctor` shows what this machine can do")
-                    .details(json!({ "reason": reason, "fix": fix }))
-            }
-            DriverError::NoSandboxedRun { task, .. } => {
-                Report::new(Kind::NotFound, "no-sandboxed-run")
-                    .hint(format!("`orange sandbox explain {task}` shows what its next one gets"))
-                    .details(json!({ "task": task }))
-            }
-            DriverError::SharedNetwork { task, port } => {
-                Report::new(Kind::Refused, "network-shared")
-                    .hint(format!("open http://127.0.0.1:{port} itself"))
-                    .details(json!({ "task": task, "port": port }))
-            }
-            DriverError::PortNotOpened { .. } => Report::new(Kind::Refused, "port-not-opened")
-                .hint("choose another one with `--listen`"),
+            DriverError::NoSandbox { reason, fix } => no_sandbox(reason, fix),
+            DriverError::NoSandboxedRun { task, .. } => no_sandboxed_run(task),
+            DriverError::SharedNetwork { task, port } => shared_network(task, *port),
+            DriverError::PortNotOpened { .. } => port_not_opened(),
             DriverError::GateRunning { task, command } => Report::new(Kind::Busy, "gate-running")
                 .hint("run the same command again later to get the result")
                 .details(json!({ "task": task, "command": command })),

@@ -597,7 +597,8 @@ fn create_reports_a_failed_start_and_it_needs_you() {
     let id = id(&answer);
     let working = ABSENT.replace("/nowhere/agent", stage.path("agent").to_str().unwrap());
     fs::write(stage.path("home/harnesses/gone.toml"), working).unwrap();
-    stage.call(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_until_idle(&id);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_status(&id, "planning");
     assert_eq!(stage.task(&id).attention, [] as [&str; 0]);
 }
