@@ -211,7 +211,8 @@ fn a_hook_is_a_single_word_where_it_needs_nothing_else() {
 }
 
 /// Where a word of a list can be written, and where the schema has that list.
-const WORDS: [(&str, &str, &str); 17] = [
+const WORDS: [(&str, &str, &str); 18] = [
+    ("sandbox: full", "sandbox: qqqqqq", "/properties/sandbox"),
     (
         "kind: queued",
         "kind: qqqqqq",
