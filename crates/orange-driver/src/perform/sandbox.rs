@@ -55,7 +55,8 @@ impl Performer {
         let given = [prompt].into_iter().chain(has_files.then_some(folder));
         let mut places = RunPlaces {
             worktree: workspace.map(|it| it.path.clone()),
-            read: vec![run.join(CONTEXT_FILE)],
+            read: Vec::new(),
+            own: vec![run.join(CONTEXT_FILE)],
             given: given.collect(),
             writable: vec![report_folder(&run)],
             repository: Vec::new(),

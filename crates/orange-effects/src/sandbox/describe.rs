@@ -28,6 +28,9 @@ pub struct DescribeRequest<'a> {
     pub bwrap: &'a Path,
     pub orange: &'a Path,
     pub user_home: &'a Path,
+    /// orange's home. Nothing that a setting or the `PATH` names shows a part of it: a socket that
+    /// is visible can be connected to, even if it is read-only.
+    pub orange_home: &'a Path,
     /// The folder that replaces the home; `None` for an empty one.
     pub private_home: Option<&'a Path>,
     /// The agent's program.
@@ -36,6 +39,8 @@ pub struct DescribeRequest<'a> {
     pub path: Option<&'a OsStr>,
     /// Files and folders that are visible if they exist.
     pub read: Vec<PathBuf>,
+    /// The same for files of orange.
+    pub own: Vec<PathBuf>,
     /// Files and folders that are visible and will exist when the agent starts.
     pub given: Vec<PathBuf>,
     /// Files of the user's home that are copied into the private home.
@@ -65,6 +70,7 @@ pub enum DescribeError {
 /// Describes the sandbox of a run; looks at the files, and changes nothing.
 pub fn describe(request: &DescribeRequest<'_>) -> Result<Description, DescribeError> {
     let home = request.user_home;
+    let hidden = [home, request.orange_home];
     let mut shown: Vec<Mount> = Vec::new();
     for path in &request.writable {
         if !path.is_absolute() {
@@ -80,7 +86,9 @@ pub fn describe(request: &DescribeRequest<'_>) -> Result<Description, DescribeEr
             push(&mut shown, Mount::Writable { path: path.into() });
         }
     }
-    for path in request.share.iter().filter(|path| may_show(path, home)) {
+    let shared = request.share.iter();
+    for path in shared.filter(|path| may_show(path, home) && !shows_part(path, request.orange_home))
+    {
         push(&mut shown, Mount::Writable { path: path.into() });
     }
     let link = request.worktree.map(|folder| folder.join(".git"));
@@ -89,8 +97,10 @@ pub fn describe(request: &DescribeRequest<'_>) -> Result<Description, DescribeEr
     let folders = std::env::split_paths(request.path.unwrap_or_default());
     let folders = folders.map(|folder| packages_of(&folder).to_owned());
     let read = request.read.iter().cloned();
-    let read = read.chain(folders).chain(link);
-    let read = read.chain(program_places(request.program, home));
+    let read = read.chain(folders);
+    let read = read.chain(program_places(request.program, hidden));
+    let read = read.filter(|path| !shows_part(path, request.orange_home));
+    let read = read.chain(request.own.iter().cloned()).chain(link);
     let read = read.chain([request.orange.to_owned()]);
     let read = read.filter(|path| may_show(path, home) && !is_in_system(path));
     for path in read.chain(request.given.iter().cloned()) {
@@ -140,6 +150,13 @@ fn may_show(path: &Path, home: &Path) -> bool {
         && path.exists()
 }
 
+/// Whether showing a path shows a part of a folder, also through links.
+fn shows_part(path: &Path, folder: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (path, folder) = (real(path), real(folder));
+    path.starts_with(&folder) || folder.starts_with(&path)
+}
+
 /// Adds a mount; the first one of a path counts.
 fn push(mounts: &mut Vec<Mount>, mount: Mount) {
     let path_of = |mount: &Mount| match mount {
@@ -154,11 +171,11 @@ fn push(mounts: &mut Vec<Mount>, mount: Mount) {
 
 /// What must be visible for a program to start: its folder, and the folders that its links lead
 /// to. Of a package of npm, its `node_modules`.
-fn program_places(program: &Path, home: &Path) -> Vec<PathBuf> {
+fn program_places(program: &Path, hidden: [&Path; 2]) -> Vec<PathBuf> {
     let mut places = Vec::new();
     let mut current = program.to_owned();
     for _ in 0..MAX_LINKS {
-        places.push(place_of(&current, home));
+        places.push(place_of(&current, hidden));
         let Ok(target) = fs::read_link(&current) else {
             break;
         };
@@ -166,7 +183,7 @@ fn program_places(program: &Path, home: &Path) -> Vec<PathBuf> {
         current = parent.join(target);
     }
     if let Ok(real) = program.canonicalize() {
-        places.push(place_of(&real, home));
+        places.push(place_of(&real, hidden));
     }
     places
 }
@@ -178,10 +195,10 @@ fn packages_of(folder: &Path) -> &Path {
     packages.unwrap_or(folder)
 }
 
-fn place_of(program: &Path, home: &Path) -> PathBuf {
+fn place_of(program: &Path, hidden: [&Path; 2]) -> PathBuf {
     let folder = packages_of(program.parent().unwrap_or(program));
-    // The home itself stays hidden; then only the file is visible.
-    if home.starts_with(folder) {
+    // The homes themselves stay hidden; then only the file is visible.
+    if hidden.iter().any(|home| home.starts_with(folder)) {
         return program.to_owned();
     }
     folder.to_owned()
@@ -198,10 +215,12 @@ mod tests {
             bwrap: Path::new("/usr/bin/bwrap"),
             orange: Path::new("/usr/bin/true"),
             user_home: home,
+            orange_home: Path::new("/nowhere"),
             private_home: Some(Path::new("/nowhere/private")),
             program,
             path: None,
             read: Vec::new(),
+            own: Vec::new(),
             given: Vec::new(),
             copy: Vec::new(),
             share: Vec::new(),
@@ -276,6 +295,41 @@ mod tests {
         assert_eq!(shown(&request, &root), expected);
         let copies = describe(&request).unwrap().copies;
         assert_eq!(copies, [RawText::from(".agent.json")]);
+    }
+
+    #[test]
+    fn no_setting_shows_a_part_of_oranges_home() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let (home, orange_home) = (root.join("ada"), root.join("data/orange"));
+        for folder in ["ada/tools", "data/orange/skills", "data/other"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        fs::write(orange_home.join("tmux.sock"), "").unwrap();
+        symlink(&orange_home, home.join("link")).unwrap();
+        let path = std::env::join_paths([&orange_home, &root.join("data/other")]).unwrap();
+        let program = root.join("data/agent");
+        fs::write(&program, "").unwrap();
+        let mut request = request(&home, &program);
+        request.orange_home = &orange_home;
+        request.path = Some(&path);
+        request.own = vec![orange_home.join("skills")];
+        request.read = vec![
+            orange_home.clone(),
+            orange_home.join("tmux.sock"),
+            home.join("link/tmux.sock"),
+            root.join("data"),
+            home.join("tools"),
+        ];
+        request.share = vec![home.join("link"), orange_home.join("skills")];
+        let expected = [
+            "home",
+            "read ada/tools",
+            "read data/agent",
+            "read data/orange/skills",
+            "read data/other",
+        ];
+        assert_eq!(shown(&request, &root), expected);
     }
 
     #[test]

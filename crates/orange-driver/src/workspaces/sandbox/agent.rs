@@ -26,6 +26,8 @@ pub(crate) struct SandboxedAgent<'a> {
 pub(crate) struct RunPlaces {
     pub(crate) worktree: Option<PathBuf>,
     pub(crate) read: Vec<PathBuf>,
+    /// Files of orange.
+    pub(crate) own: Vec<PathBuf>,
     /// What will exist when the agent starts.
     pub(crate) given: Vec<PathBuf>,
     pub(crate) writable: Vec<PathBuf>,
@@ -53,18 +55,21 @@ impl Workspaces {
         let network = self.network_of(task, &settings, &harness.sandbox.hosts)?;
         let mut read = settings.read;
         read.extend(harness.sandbox.read(environment));
-        // What prompts and messages name.
-        read.extend([directory.issue_file(), directory.feedback()]);
-        read.push(self.context.home.skills());
         read.extend(places.read);
+        // What prompts and messages name.
+        let mut own = vec![directory.issue_file(), directory.feedback()];
+        own.push(self.context.home.skills());
+        own.extend(places.own);
         Ok(describe(&DescribeRequest {
             bwrap,
             orange: &self.context.orange,
             user_home,
+            orange_home: self.context.home.path(),
             private_home: Some(&private_home),
             program: &harness.locate(path)?,
             path,
             read,
+            own,
             given: places.given,
             copy: harness.sandbox.copy(environment),
             share: harness.sandbox.share(environment),
