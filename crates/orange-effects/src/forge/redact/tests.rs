@@ -198,7 +198,7 @@ fn ordinary_words_stay() {
     for text in [
         "task-implement-the-forge-client-and-more",
         "sk-learn-is-a-library-with-a-long-name",
-        "npm_config_registry=https://registry.npmjs.org",
+        "npm_config_registry=https://packages.example.org",
         "ghp_ is a prefix",
         "AKIA",
         "run `gh auth login`",
