@@ -1,8 +1,8 @@
 //! Prepares a worktree: included files, setup, and teardown.
 //!
 //! Scripts come from the user's own configuration or from the policy that the user allowed, never
-//! from what the repository says now. A script may run twice, because the process that runs it may be killed; processes that an earlier attempt left
-//! running are ended first.
+//! from what the repository says now. A script may run twice, because the process that runs it may
+//! be killed; processes that an earlier attempt left running are ended first.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;

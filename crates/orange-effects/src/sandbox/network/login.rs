@@ -50,7 +50,7 @@ pub struct InjectedLogin {
     pub variable: String,
     /// The variable that has the placeholder inside.
     pub inside: String,
-    /// What the agent sends as its login. Only who knows it can use the login.
+    /// What the agent sends as its login; a request without it is refused.
     pub placeholder: String,
     /// The header for the service, and what precedes the login in it.
     pub header: String,

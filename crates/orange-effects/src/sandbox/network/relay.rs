@@ -31,7 +31,7 @@ impl Stream for UnixStream {
     }
 }
 
-/// Copies in both directions. When one side has sent everything, the other is told; when one side
+/// Copies in both directions. The end of one side's data is passed on to the other; when one side
 /// is gone, so is the other.
 pub(super) fn relay<A: Stream, B: Stream>(mut a: A, mut b: B) -> io::Result<()> {
     let (mut from_a, mut to_b) = (a.duplicate()?, b.duplicate()?);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use orange_config::{Environment, HostPort, NetworkMode};
+use orange_config::{Environment, HostPort, NetworkMode, SandboxMode};
 use orange_driver::{Level, SandboxExplanation, SandboxInside};
 use orange_engine::wording::describe_bytes;
 
@@ -75,11 +75,14 @@ fn text(explanation: &SandboxExplanation, width: Option<usize>) -> Text {
         None => format!("the next {}", explanation.role),
     };
     lines.push("agent", &format!("{whose}, with {}", explanation.harness));
-    let mode = explanation.mode.word();
     let level = match (explanation.level, &explanation.run) {
         (Level::Full, _) => String::from("full"),
         (Level::None, Some(_)) => String::from("none: it was started without a sandbox"),
-        (Level::None, None) => format!("none: `sandbox.mode` is \"{mode}\""),
+        (Level::None, None) => String::from(match explanation.mode {
+            SandboxMode::Off => "none: `sandbox.mode` is \"off\"",
+            SandboxMode::Auto => "none: agents start without a sandbox",
+            SandboxMode::Required => "none: agents do not start",
+        }),
     };
     lines.push("level", &level);
     for gap in &explanation.gaps {
@@ -108,7 +111,7 @@ fn push_inside(lines: &mut Lines, inside: &SandboxInside) {
     }
     lines.push("network", &network);
     let login = inside.login_outside.as_ref().map_or_else(
-        || String::from("the agent has it"),
+        || String::from("none stays outside"),
         |name| format!("{name} stays outside, and is added to requests"),
     );
     lines.push("login", &login);

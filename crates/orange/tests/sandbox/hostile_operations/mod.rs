@@ -121,7 +121,7 @@ fn make_hostile_operations(seed: usize) {
                     &format!("operation-{made}"),
                     &format!("{WORDS}{operation}\n"),
                 );
-                // A pipe in a place of git's own makes it wait for ever.
+                // git waits forever for a pipe in place of one of its files.
                 writeln!(
                     script,
                     "N={made} timeout -k 1 3 sh $SCRIPTS/operation-{made}"
