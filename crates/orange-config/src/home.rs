@@ -104,6 +104,11 @@ impl Home {
         self.0.join("git")
     }
 
+    /// The directory of what `orange sandbox try` attacks, while it runs.
+    pub fn attempts(&self) -> PathBuf {
+        self.0.join("attempts")
+    }
+
     pub fn workspaces(&self) -> PathBuf {
         self.0.join("workspaces")
     }

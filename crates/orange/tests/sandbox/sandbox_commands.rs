@@ -297,5 +297,5 @@ fn attempts_succeed_without_a_sandbox_and_fail_inside() {
     }
     let left = fs::read_dir(stage.home().path()).unwrap();
     let mut left = left.map(|it| it.unwrap().file_name().into_string().unwrap());
-    assert!(!left.any(|name| name.starts_with("attempts-")));
+    assert!(!left.any(|name| name.starts_with("attempts")));
 }

@@ -48,7 +48,8 @@ const DELETED_FILES: [&str; 15] = [
 ];
 
 /// Directories that only orange uses.
-const DELETED_FOLDERS: [&str; 7] = [
+const DELETED_FOLDERS: [&str; 8] = [
+    "attempts",
     "chat",
     "git",
     "verification/.trash",

@@ -62,7 +62,7 @@ impl Workspaces {
             NetworkMode::Open => Network::Open,
             NetworkMode::List | NetworkMode::None => Network::None,
         };
-        let folder = TargetFolder::create(self.context.home.path())?;
+        let folder = TargetFolder::create(&self.context.home.attempts())?;
         let targets = folder.path("targets")?;
         let (targets, _sockets) = create_targets(&targets, home).map_err(failed)?;
         let without = make_attempts(&targets, environment);
@@ -135,8 +135,8 @@ fn failed(reason: impl std::fmt::Display) -> DriverError {
 struct TargetFolder(PathBuf);
 
 impl TargetFolder {
-    fn create(home: &Path) -> Result<Self, DriverError> {
-        let folder = home.join(format!("attempts-{}", std::process::id()));
+    fn create(attempts: &Path) -> Result<Self, DriverError> {
+        let folder = attempts.join(std::process::id().to_string());
         fs::create_dir_all(&folder).map_err(failed)?;
         Ok(Self(folder))
     }
@@ -153,5 +153,7 @@ impl Drop for TargetFolder {
     fn drop(&mut self) {
         // Only this process has written there.
         let _left = fs::remove_dir_all(&self.0);
+        // Another one may run at the same time.
+        let _used = self.0.parent().map(fs::remove_dir);
     }
 }
