@@ -51,6 +51,13 @@ pub const ORANGE_BACKGROUND: &str = "ORANGE_BACKGROUND";
 /// variables.
 pub const ORANGE_CALLER: &str = "ORANGE_CALLER";
 
+/// How an agent's calls of orange get out of a sandbox without namespaces: a port of this machine
+/// and the secret for it, as `PORT:SECRET`.
+pub const ORANGE_SANDBOX_CALLS: &str = "ORANGE_SANDBOX_CALLS";
+
+/// Where the processes around an agent in a sandbox without namespaces meet.
+pub const ORANGE_SANDBOX_FOLDER: &str = "ORANGE_SANDBOX_FOLDER";
+
 /// The address of the forge's API, for tests: a loopback address. Only the user's own calls use it.
 pub const ORANGE_FORGE_API: &str = "ORANGE_FORGE_API";
 

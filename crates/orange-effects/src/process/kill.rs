@@ -63,6 +63,25 @@ pub fn end_run_processes(
     end_found(known.collect(), search, timeouts)
 }
 
+/// Kills everything below this process, and whatever is started meanwhile. The caller adopts the
+/// processes that lose their parent, and reaps them with `reap`. Returns whether none is left.
+#[cfg(target_os = "linux")]
+pub(crate) fn kill_descendants(timeout: Duration, mut reap: impl FnMut()) -> bool {
+    Deadline::after(timeout).wait_for(|| {
+        reap();
+        let Ok(found) = super::table::descendants() else {
+            return false;
+        };
+        // One that is stopped starts no other.
+        for signal in [Signal::STOP, Signal::KILL] {
+            for process in &found {
+                let _gone = system::signal(process, signal);
+            }
+        }
+        found.is_empty()
+    })
+}
+
 /// Ends every process whose environment has this variable with this value, and whatever they start
 /// meanwhile; this process is left alone.
 pub fn end_with_variable(

@@ -33,6 +33,8 @@ pub use unsupported::{Exits, is_oom_killed};
 
 pub use ancestry::{Ancestor, ancestors};
 pub use closed_output::is_output_closed;
+#[cfg(target_os = "linux")]
+pub(crate) use kill::kill_descendants;
 pub use kill::{EndedProcesses, KillTimeouts, end_run_processes, end_with_variable, terminate};
 pub use open_files::{original_open_file_limit, raise_open_file_limit, set_open_file_limit};
 pub use table::{

@@ -121,6 +121,23 @@ pub fn run_members(
     }
 }
 
+/// Every living process that this one, its children, or theirs have started.
+#[cfg(target_os = "linux")]
+pub(super) fn descendants() -> Result<Vec<ProcessIdentity>, ProcessError> {
+    let table = system::table()?;
+    let mut found = BTreeSet::from([std::process::id()]);
+    loop {
+        let before = found.len();
+        let below = table.iter().filter(|stat| found.contains(&stat.parent));
+        let below: Vec<u32> = below.map(|stat| stat.pid).collect();
+        found.extend(below);
+        if found.len() == before {
+            found.remove(&std::process::id());
+            return identities(&table, &found);
+        }
+    }
+}
+
 /// Every process whose name starts with `name` and whose working directory is `folder` or below it.
 /// If we may not read the working directory of a process, it counts too, because it might be there.
 pub fn processes_in(folder: &Path, name: &str) -> Result<Vec<ProcessIdentity>, ProcessError> {

@@ -87,6 +87,7 @@ pub fn exec_run(
         environment: environment.clone(),
         directory: Path::new(file.directory.as_os_str()).to_owned(),
         policy,
+        secret: None,
     };
     environment.remove(OsStr::new(ORANGE_RUN_PROOF));
     let login = description.login.as_ref();

@@ -15,7 +15,7 @@ use super::file::{RunFile, RunFileError, RunParts};
 use super::raw_text::RawText;
 use crate::private_file::{self, PrivateFileError};
 use crate::process::original_open_file_limit;
-use crate::sandbox::Description;
+use crate::sandbox::{self, Description};
 
 /// The variable with the number of git settings that are passed as variables.
 const COUNT: &str = "GIT_CONFIG_COUNT";
@@ -24,6 +24,10 @@ const COUNT: &str = "GIT_CONFIG_COUNT";
 /// agent wrote into the repository must not run there. A worker may run its own hooks.
 const FOR_REVIEWERS: &[(&str, &str)] =
     &[("core.hooksPath", "/dev/null"), ("core.fsmonitor", "false")];
+
+/// git settings for agents that share the user's repository at the partial level: they cannot write
+/// its `packed-refs`, and the other way to rebase would leave git in the middle of a cherry-pick.
+const WITHOUT_NAMESPACES: &[(&str, &str)] = &[("rebase.backend", "apply")];
 
 /// Everything needed to start an agent, including its secret.
 #[derive(Clone, Copy)]
@@ -157,6 +161,12 @@ impl Launch<'_> {
         let mut variables: BTreeMap<String, RawText> = passed.chain(set).chain(own).collect();
         if *self.role == Role::Reviewer {
             add_settings(&mut variables, FOR_REVIEWERS);
+        }
+        if self
+            .sandbox
+            .is_some_and(|it| it.level() == sandbox::Level::Partial)
+        {
+            add_settings(&mut variables, WITHOUT_NAMESPACES);
         }
         variables
     }

@@ -18,6 +18,8 @@ const SCOPED: u8 = 6;
 pub enum Level {
     /// Nothing.
     None,
+    /// Landlock and seccomp, without namespaces.
+    Partial,
     /// Namespaces and seccomp, and Landlock where the kernel has it.
     Full,
 }
@@ -26,6 +28,7 @@ impl Level {
     pub fn word(self) -> &'static str {
         match self {
             Level::None => "none",
+            Level::Partial => "partial",
             Level::Full => "full",
         }
     }
@@ -81,6 +84,7 @@ impl Capabilities {
         }
         let level = match &bwrap {
             Some(_) if has_seccomp => Level::Full,
+            None if has_seccomp && landlock >= SCOPED => Level::Partial,
             _ => Level::None,
         };
         Capabilities {
@@ -92,13 +96,13 @@ impl Capabilities {
         }
     }
 
-    /// The best level that a run can be started at, with its bwrap; `None` without a sandbox.
+    /// The bwrap of the full level, if that is possible.
     pub fn startable_bwrap(&self) -> Option<&Path> {
         let bwrap = self.bwrap.as_deref();
         bwrap.filter(|_| self.level == Level::Full)
     }
 
-    /// Why no run can be started in a sandbox, and what to do about it.
+    /// Why no run can be started at the full level, and what to do about it.
     pub fn obstacle(&self) -> Option<&Gap> {
         match self.startable_bwrap() {
             Some(_) => None,

@@ -25,7 +25,8 @@ const MAX_LINKS: usize = 16;
 /// What a sandbox is made of.
 #[derive(Clone, Debug)]
 pub struct DescribeRequest<'a> {
-    pub bwrap: &'a Path,
+    /// `None` at the partial level.
+    pub bwrap: Option<&'a Path>,
     pub orange: &'a Path,
     pub user_home: &'a Path,
     /// orange's home. Nothing that a setting or the `PATH` names shows a part of it: a socket that
@@ -33,6 +34,8 @@ pub struct DescribeRequest<'a> {
     pub orange_home: &'a Path,
     /// The folder that replaces the home; `None` for an empty one.
     pub private_home: Option<&'a Path>,
+    /// Where each start gets a folder for temporary files at the partial level.
+    pub temporary: Option<&'a Path>,
     /// The agent's program.
     pub program: &'a Path,
     /// The agent's `PATH`; its folders are visible.
@@ -127,10 +130,11 @@ pub fn describe(request: &DescribeRequest<'_>) -> Result<Description, DescribeEr
     let copies = request.copy.iter();
     let copies = copies.filter_map(|path| path.strip_prefix(home).ok());
     Ok(Description {
-        bwrap: request.bwrap.into(),
+        bwrap: request.bwrap.map(Into::into),
         orange: request.orange.into(),
         user_home: home.into(),
         private_home: request.private_home.map(Into::into),
+        temporary: request.temporary.map(Into::into),
         copies: copies.map(RawText::from).collect(),
         mounts,
         limits: Limits::default(),
@@ -212,11 +216,12 @@ mod tests {
 
     fn request<'a>(home: &'a Path, program: &'a Path) -> DescribeRequest<'a> {
         DescribeRequest {
-            bwrap: Path::new("/usr/bin/bwrap"),
+            bwrap: Some(Path::new("/usr/bin/bwrap")),
             orange: Path::new("/usr/bin/true"),
             user_home: home,
             orange_home: Path::new("/nowhere"),
             private_home: Some(Path::new("/nowhere/private")),
+            temporary: None,
             program,
             path: None,
             read: Vec::new(),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::capabilities::Level;
 use super::network::{InjectedLogin, Network};
 use crate::run::RawText;
 
@@ -11,8 +12,9 @@ use crate::run::RawText;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
-    /// The bwrap that makes the namespaces.
-    pub bwrap: RawText,
+    /// The bwrap that makes the namespaces; `None` at the partial level, which has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bwrap: Option<RawText>,
     /// This program, which is visible inside at the same path.
     pub orange: RawText,
     /// The user's home directory, which the sandbox hides.
@@ -20,6 +22,9 @@ pub struct Description {
     /// The folder of the private home, which belongs to one task and harness; `None` if the home is
     /// empty and gone at the end.
     pub private_home: Option<RawText>,
+    /// Where each start gets an empty folder for temporary files at the partial level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temporary: Option<RawText>,
     /// Files that are copied from the user's home into the private home at every start, relative to
     /// the home.
     pub copies: Vec<RawText>,
@@ -45,6 +50,11 @@ pub enum Mount {
     Writable {
         path: RawText,
     },
+    /// A writable part of the user's repository, in which no links and no special files can be
+    /// made: the user's git would follow them.
+    Repository {
+        path: RawText,
+    },
     /// What is at `source` outside.
     Other {
         source: RawText,
@@ -64,11 +74,21 @@ pub enum Mount {
     },
 }
 
+impl Description {
+    pub fn level(&self) -> Level {
+        match self.bwrap {
+            Some(_) => Level::Full,
+            None => Level::Partial,
+        }
+    }
+}
+
 impl Mount {
     /// Where it is inside.
     pub(super) fn path(&self) -> &Path {
         let (Mount::ReadOnly { path }
         | Mount::Writable { path }
+        | Mount::Repository { path }
         | Mount::Other { path, .. }
         | Mount::Temporary { path, .. }
         | Mount::Link { path, .. }) = self;
@@ -78,9 +98,10 @@ impl Mount {
     /// Where it is inside, if it shows something of the machine.
     pub(super) fn shown_at(&self) -> Option<&Path> {
         match self {
-            Mount::ReadOnly { .. } | Mount::Writable { .. } | Mount::Other { .. } => {
-                Some(self.path())
-            }
+            Mount::ReadOnly { .. }
+            | Mount::Writable { .. }
+            | Mount::Repository { .. }
+            | Mount::Other { .. } => Some(self.path()),
             Mount::Temporary { .. } | Mount::Link { .. } => None,
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! `orange exec-run` stays outside as the parent of bwrap (`parent`). Inside, `orange sandbox-init`
 //! is process 1 (`init`), and `orange sandbox-confine` takes the last rights away before it becomes
-//! the agent (`confine`). What is visible inside is decided before the start (`describe`) and
+//! the agent (`confine`). Where bwrap cannot work, `exec-run` starts `sandbox-init` itself, and
+//! Landlock refuses what mounts would hide (`linux/partial`). What is visible inside is decided before the start (`describe`) and
 //! travels in the run file (`description`). Calls of `orange` inside are run outside (`broker`), and
 //! what the agent reaches over the network is decided there too (`network`).
 
@@ -17,6 +18,7 @@ mod linux;
 mod network;
 mod places;
 mod sandboxed_run;
+mod secret;
 mod system_mounts;
 mod unstarted;
 #[cfg(not(target_os = "linux"))]
@@ -36,8 +38,9 @@ pub use ending::AgentExit;
 pub use network::{InjectedLogin, Network, PortForward};
 pub use places::{OBJECTS, UPSTREAM, is_inside};
 pub use sandboxed_run::SandboxedRun;
+pub use secret::Secret;
 pub use system::{
-    confine, create_targets, forward_port, has_server, machine_arguments, make_attempts,
-    program_in_sandbox, run_in_sandbox, run_init, start_proxy, trusted_bwrap,
+    StartedProxy, confine, create_targets, forward_port, has_server, machine_arguments,
+    make_attempts, program_in_sandbox, run_in_sandbox, run_init, start_proxy, trusted_bwrap,
 };
 pub use unstarted::{ConfineFailure, SandboxError};

@@ -23,6 +23,9 @@ pub enum SandboxError {
     /// bwrap said why on its standard error.
     #[error("bwrap exited with code {0} before the agent was started; `orange doctor` says more")]
     Bwrap(i32),
+    /// `sandbox-init` said why on its standard error.
+    #[error("the sandbox ended with code {0} before the agent was started")]
+    Init(i32),
     #[error("cannot {what} for the sandbox: {error}")]
     System {
         what: &'static str,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use orange_config::{Environment, HostPort};
 
 use super::attempts::{AttemptResults, Targets};
-use super::capabilities::Gap;
+use super::capabilities::{Gap, Level};
 use super::description::Description;
 use super::ending::AgentExit;
 use super::network::PortForward;
@@ -39,12 +39,21 @@ pub fn program_in_sandbox(
     _arguments: &[RawText],
     environment: &BTreeMap<OsString, OsString>,
     _directory: &Path,
-    _proxy: Option<&Path>,
+    _proxy: Option<&StartedProxy>,
 ) -> Invocation {
-    Invocation::new(description.bwrap.as_os_str(), environment.clone())
+    Invocation::new(description.orange.as_os_str(), environment.clone())
 }
 
-pub fn start_proxy(_folder: &Path, _name: &str, _hosts: &[HostPort]) -> io::Result<()> {
+/// A proxy, of which there is none.
+#[derive(Clone)]
+pub struct StartedProxy;
+
+pub fn start_proxy(
+    _folder: &Path,
+    _name: &str,
+    _hosts: &[HostPort],
+    _level: Level,
+) -> io::Result<StartedProxy> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

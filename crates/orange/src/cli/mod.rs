@@ -89,8 +89,8 @@ fn run(
             }
             match &arguments.command {
                 Some(_) if arguments.all => Err(misplaced_all_error()),
-                command if is_inside() && !sandbox_call::is_local(command.as_ref()) => {
-                    sandbox_call::run(command.as_ref(), typed, output)
+                command if is_inside(environment) && !sandbox_call::is_local(command.as_ref()) => {
+                    sandbox_call::run(command.as_ref(), typed, environment, output)
                 }
                 Some(command) => command.run(dashboard, environment, output),
                 None => dashboard::run(&arguments, dashboard, environment, output),
@@ -100,7 +100,9 @@ fn run(
             let answered = output.answer(&text).map_err(Error::from);
             answered.map(|()| Exit::Ok)
         }
-        Err(EarlyExit::Usage(_)) if is_inside() && agent_event::is_hook_call(typed) => Ok(Exit::Ok),
+        Err(EarlyExit::Usage(_)) if is_inside(environment) && agent_event::is_hook_call(typed) => {
+            Ok(Exit::Ok)
+        }
         Err(EarlyExit::Usage(error)) if agent_event::is_hook_call(typed) => {
             agent_event::log_invalid_call(&error, environment);
             Ok(Exit::Ok)

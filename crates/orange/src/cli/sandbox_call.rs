@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 
+use orange_config::Environment;
 use orange_driver::{CallResult, OutputStream, call_outside};
 
 use super::answer::error::Error;
@@ -59,15 +60,21 @@ pub fn permit(words: &[OsString]) -> Result<(), String> {
 pub fn run(
     command: Option<&Command>,
     typed: &[OsString],
+    environment: &Environment,
     output: &mut Output,
 ) -> Result<Exit, Error> {
     let is_hook = agent_event::is_hook_call(typed);
-    let result = call(command, typed, output);
+    let result = call(command, typed, environment, output);
     // A hook that fails can stop its agent.
     if is_hook { Ok(Exit::Ok) } else { result }
 }
 
-fn call(command: Option<&Command>, typed: &[OsString], output: &mut Output) -> Result<Exit, Error> {
+fn call(
+    command: Option<&Command>,
+    typed: &[OsString],
+    environment: &Environment,
+    output: &mut Output,
+) -> Result<Exit, Error> {
     let Some(input) = input_of(command) else {
         return Err(refused(refusal(typed)));
     };
@@ -80,7 +87,7 @@ fn call(command: Option<&Command>, typed: &[OsString], output: &mut Output) -> R
         (None, Input::Stdin) => Some(Box::new(io::stdin())),
         (None, Input::None) => None,
     };
-    let result = call_outside(&words, input, |stream, bytes| match stream {
+    let result = call_outside(environment, &words, input, |stream, bytes| match stream {
         OutputStream::Stdout => output.answer_foreign(bytes),
         OutputStream::Stderr => output.narrate_foreign(bytes),
     });

@@ -7,7 +7,7 @@ use std::thread;
 
 use orange_effects::run::exec_failure;
 
-use crate::fixture::{Around, BOTH, Fixture, ending};
+use crate::fixture::{ALL, Around, Fixture, ending};
 
 /// The signals that end a program by default.
 const TERMINATING: [i32; 24] = [
@@ -45,7 +45,7 @@ fn endings(scripts: &[String], around: Around) -> Vec<i32> {
 fn every_exit_code_is_the_agents_own() {
     let scripts: Vec<String> = (0..256).map(|code| format!("exit {code}")).collect();
     let expected: Vec<i32> = (0..256).collect();
-    for around in BOTH {
+    for around in ALL {
         assert_eq!(endings(&scripts, around), expected, "{around:?}");
     }
 }
@@ -58,7 +58,7 @@ fn every_signal_is_the_agents_own() {
         .iter()
         .map(|signal| format!("ulimit -c 0; kill {signal} $$"))
         .collect();
-    for around in BOTH {
+    for around in ALL {
         assert_eq!(endings(&scripts, around), expected, "{around:?}");
     }
 }
@@ -80,7 +80,7 @@ fn a_program_that_cannot_be_started_is_reported_alike() {
     fs::write(&unreadable, "").unwrap();
     for (program, is_missing) in [(fixture.path("w/missing"), true), (unreadable, false)] {
         let mut outputs = Vec::new();
-        for around in BOTH {
+        for around in ALL {
             let file = with_program(&fixture, &program, around);
             let output = fixture.exec_run(&file).output().unwrap();
             let failure = exec_failure(&file).unwrap();
@@ -95,6 +95,7 @@ fn a_program_that_cannot_be_started_is_reported_alike() {
             outputs.push((output.status.code(), stderr.join(" ")));
         }
         assert_eq!(outputs[0], outputs[1]);
+        assert_eq!(outputs[0], outputs[2]);
         assert_eq!(outputs[0].0, Some(6));
         assert!(outputs[0].1.contains("cannot run"), "{outputs:?}");
     }
@@ -104,7 +105,7 @@ fn a_program_that_cannot_be_started_is_reported_alike() {
 fn arguments_variables_and_directory_are_the_same() {
     let fixture = Fixture::new();
     let script = "echo \"$#\"; pwd; env | grep -v ^_= | sort; cat; ls /proc/self/fd | wc -l";
-    let [bare, inside] = BOTH.map(|around| {
+    let [bare, inside, partial] = ALL.map(|around| {
         let text = fixture.printed(script, around);
         let own = |line: &&str| !line.starts_with("ORANGE_RUN_ID=");
         text.lines().filter(own).collect::<Vec<_>>().join("\n")
@@ -115,6 +116,18 @@ fn arguments_variables_and_directory_are_the_same() {
     assert_eq!(bare.lines().filter(is_hidden).count(), hidden.len());
     let visible: Vec<&str> = bare.lines().filter(|line| !is_hidden(line)).collect();
     assert_eq!(inside, visible.join("\n"));
+    let own = [
+        "TMPDIR=",
+        "TMP=",
+        "TEMP=",
+        "CLAUDE_CODE_TMPDIR=",
+        "GIT_CONFIG_",
+    ];
+    let own = [&own[..], &["ORANGE_SANDBOX_CALLS=", "HOME="]].concat();
+    let is_same = |line: &&str| !own.iter().any(|it| line.starts_with(it));
+    let visible: Vec<&str> = visible.into_iter().filter(is_same).collect();
+    let partial: Vec<&str> = partial.lines().filter(is_same).collect();
+    assert_eq!(partial, visible);
 }
 
 #[test]

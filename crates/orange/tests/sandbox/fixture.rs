@@ -25,12 +25,18 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 
 pub const BOTH: [Around; 2] = [Around::Nothing, Around::Sandbox];
 
+/// Without a sandbox, and at each level.
+pub const ALL: [Around; 3] = [Around::Nothing, Around::Sandbox, Around::Partial];
+
+/// The levels.
+pub const LEVELS: [Around; 2] = [Around::Sandbox, Around::Partial];
+
 /// The folders of one test.
 pub struct Fixture {
     root: TempDir,
     pub environment: Environment,
     pub orange: PathBuf,
-    bwrap: PathBuf,
+    pub bwrap: PathBuf,
     prefix: String,
 }
 
@@ -84,14 +90,19 @@ impl Fixture {
     }
 
     pub fn describe(&self) -> Description {
+        self.describe_at(Level::Full)
+    }
+
+    pub fn describe_at(&self, level: Level) -> Description {
         let home = self.path("ada");
         let private = self.path("private");
         let description = describe(&DescribeRequest {
-            bwrap: &self.bwrap,
+            bwrap: (level == Level::Full).then_some(&self.bwrap),
             orange: &self.orange,
             user_home: &home,
             orange_home: &self.path("orange"),
             private_home: Some(&private),
+            temporary: Some(&self.path("temporary")),
             program: Path::new("/bin/sh"),
             path: self.environment.variable("PATH"),
             read: Vec::new(),
@@ -110,7 +121,12 @@ impl Fixture {
 
     /// The run file of an agent that runs this script with `sh`.
     pub fn run_file(&self, script: &str, around: Around) -> PathBuf {
-        let sandbox = (around == Around::Sandbox).then(|| self.describe());
+        let level = match around {
+            Around::Sandbox => Some(Level::Full),
+            Around::Partial => Some(Level::Partial),
+            Around::Nothing => None,
+        };
+        let sandbox = level.map(|level| self.describe_at(level));
         self.run_file_with(script, sandbox.as_ref())
     }
 

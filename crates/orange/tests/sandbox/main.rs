@@ -24,6 +24,7 @@ mod network;
 #[path = "../git/private_repository/operations_table.rs"]
 mod operations_table;
 mod ordinary_user;
+mod partial;
 mod processes;
 mod repository_operations;
 mod repository_stories;

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use orange_config::Environment;
 
-use crate::fixture::{Around, BOTH, Fixture};
+use crate::fixture::{ALL, Around, Fixture};
 
 /// A user that no machine has.
 pub const USER: u32 = 4242;
@@ -42,7 +42,7 @@ fn an_ordinary_user_has_the_same_sandbox() {
                   echo x > here && echo written\n\
                   touch /usr/x 2>/dev/null || echo refused\n\
                   ls -d /proc/[0-9]* | wc -l";
-    for around in BOTH {
+    for around in ALL {
         let file = fixture.run_file(script, around);
         give_away(&fixture.path(""));
         let orange = fixture.exec_run(&file);
@@ -58,7 +58,7 @@ fn an_ordinary_user_has_the_same_sandbox() {
         assert_eq!(lines.len(), 6, "{around:?}: {printed}{errors}");
         let secret = match around {
             Around::Nothing => "canary",
-            Around::Sandbox => "hidden",
+            Around::Sandbox | Around::Partial => "hidden",
         };
         let expected = [
             "4242",

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::fixture::{Around, BOTH, Fixture};
+use crate::fixture::{ALL, Around, Fixture};
 
 /// The value of a line of `/proc/self/status`.
 fn status<'a>(printed: &'a str, name: &str) -> &'a str {
@@ -23,7 +23,7 @@ fn other_processes_are_invisible() {
          kill -0 {pid} 2>/dev/null && echo reached || echo hidden\n\
          ls /proc/{pid}/root >/dev/null 2>&1 && echo reached || echo hidden"
     );
-    for around in BOTH {
+    for around in ALL {
         let printed = fixture.printed(&script, around);
         let lines: Vec<&str> = printed.lines().collect();
         match around {
@@ -33,6 +33,8 @@ fn other_processes_are_invisible() {
                 let count: u32 = lines[0].trim().parse().unwrap();
                 assert!(count <= 5, "{count} processes are visible");
             }
+            // They are visible, but nothing of them.
+            Around::Partial => assert_eq!(lines[1..], ["hidden"; 3], "{printed}"),
         }
     }
     victim.kill().unwrap();

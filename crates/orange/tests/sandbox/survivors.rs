@@ -3,7 +3,7 @@
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
 
-use crate::fixture::{Around, Fixture, kill, processes_with, wait_for};
+use crate::fixture::{Around, Fixture, LEVELS, kill, processes_with, wait_for};
 
 /// Starts seven processes that are hard to end, then runs the last line.
 ///
@@ -83,17 +83,21 @@ fn without_a_sandbox_most_of_the_tree_survives() {
 
 #[test]
 fn nothing_survives_the_end_of_the_agent() {
-    StartedTree::new("exit 0", Around::Sandbox).assert_gone("exit");
-    StartedTree::new("kill -9 $$", Around::Sandbox).assert_gone("kill -9 of itself");
+    for around in LEVELS {
+        StartedTree::new("exit 0", around).assert_gone("exit");
+        StartedTree::new("kill -9 $$", around).assert_gone("kill -9 of itself");
+    }
 }
 
 #[test]
 fn nothing_survives_a_signal_to_exec_run() {
-    for signal in ["-TERM", "-HUP", "-KILL"] {
-        let tree = StartedTree::new(STAYS, Around::Sandbox);
-        assert!(tree.survivors().len() >= 7);
-        kill(signal, tree.exec_run.id());
-        tree.assert_gone(signal);
+    for around in LEVELS {
+        for signal in ["-TERM", "-HUP", "-KILL"] {
+            let tree = StartedTree::new(STAYS, around);
+            assert!(tree.survivors().len() >= 7);
+            kill(signal, tree.exec_run.id());
+            tree.assert_gone(signal);
+        }
     }
 }
 
@@ -116,12 +120,34 @@ fn nothing_survives_the_death_of_bwrap_or_process_1() {
 }
 
 #[test]
+fn without_namespaces_the_death_of_init_ends_what_has_kept_its_variables() {
+    let script = "PAIN=$PAIN sleep 1000.$MARK & env -i setsid sleep 1000.$MARK &\n\
+                  until [ \"$(ps -e -o args= | grep -c \"^sleep 1000.$MARK\")\" -ge 2 ]; do sleep 0.02; done\n\
+                  echo ready > ready; exec sleep 1000.$MARK";
+    let fixture = Fixture::new();
+    let mark = fixture.mark().replace('s', "7");
+    let file = fixture.run_file(&format!("MARK={mark}\n{script}"), Around::Partial);
+    let mut exec_run = fixture.exec_run(&file).process_group(0).spawn().unwrap();
+    fixture.wait_for_file("ready");
+    let mark = format!("1000.{mark}");
+    let path = format!("/proc/{0}/task/{0}/children", exec_run.id());
+    let init = std::fs::read_to_string(path).unwrap();
+    kill("-KILL", init.trim().parse().unwrap());
+    exec_run.wait().unwrap();
+    let survivors = processes_with(&mark);
+    for pid in &survivors {
+        kill("-9", *pid);
+    }
+    assert_eq!(survivors.len(), 1, "the one without variables");
+}
+
+#[test]
 fn an_agent_that_cleans_up_is_given_the_time() {
     let fixture = Fixture::new();
     let script = "trap 'sleep 0.5; echo clean > clean; exit 7' TERM\necho ready > ready\n\
                   while :; do sleep 0.05; done";
-    for to_all in [false, true] {
-        let file = fixture.run_file(script, Around::Sandbox);
+    for (around, to_all) in LEVELS.into_iter().flat_map(|it| [(it, false), (it, true)]) {
+        let file = fixture.run_file(script, around);
         let mut exec_run = fixture.exec_run(&file).process_group(0).spawn().unwrap();
         fixture.wait_for_file("ready");
         if to_all {
@@ -137,7 +163,11 @@ fn an_agent_that_cleans_up_is_given_the_time() {
         } else {
             kill("-TERM", exec_run.id());
         }
-        assert_eq!(exec_run.wait().unwrap().code(), Some(7), "to all: {to_all}");
+        assert_eq!(
+            exec_run.wait().unwrap().code(),
+            Some(7),
+            "{around:?}, to all: {to_all}"
+        );
         fixture.wait_for_file("clean");
         for name in ["ready", "clean"] {
             std::fs::remove_file(fixture.path("w").join(name)).unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use orange_config::clock::Deadline;
 
-use crate::fixture::{Around, BOTH, Fixture, processes_with, wait_for};
+use crate::fixture::{ALL, Around, Fixture, LEVELS, processes_with, wait_for};
 
 /// A tmux server of one test.
 struct Terminal<'a> {
@@ -82,7 +82,7 @@ fn wait_for_word(fixture: &Fixture, word: &str) {
 
 #[test]
 fn an_interrupt_reaches_the_agent_alone() {
-    for around in BOTH {
+    for around in ALL {
         let fixture = Fixture::new();
         let script = format!(
             "{SAY}trap 'say interrupted; count=x$count; [ $count = xx ] && exit 5' INT\n\
@@ -97,7 +97,7 @@ fn an_interrupt_reaches_the_agent_alone() {
         assert!(ending.is_none_or(|it| it == "1 5"), "{around:?}");
     }
     // An agent that does not handle it ends by it.
-    for around in BOTH {
+    for around in ALL {
         let fixture = Fixture::new();
         let script = format!("{SAY}say ready; exec sleep 1000");
         let terminal = Terminal::start(&fixture, &script, around);
@@ -110,29 +110,31 @@ fn an_interrupt_reaches_the_agent_alone() {
 
 #[test]
 fn a_stopped_agent_continues_at_once() {
-    let fixture = Fixture::new();
-    let script = format!(
-        "{SAY}trap 'say continued' CONT; trap 'say end; exit 0' USR1\n\
+    for around in LEVELS {
+        let fixture = Fixture::new();
+        let script = format!(
+            "{SAY}trap 'say continued' CONT; trap 'say end; exit 0' USR1\n\
          say ready; while :; do sleep 0.05; done"
-    );
-    let terminal = Terminal::start(&fixture, &script, Around::Sandbox);
-    wait_for_word(&fixture, "ready");
-    terminal.keys(&["C-z"]);
-    wait_for_word(&fixture, "continued");
-    terminal.keys(&["C-z"]);
-    let pid = processes_with(fixture.path("w/script-").to_str().unwrap());
-    assert!(!pid.is_empty());
-    // It still reacts.
-    let shown = terminal.tmux(&["list-panes", "-F", "#{pane_pid} #{pane_dead}"]);
-    let mut parts = shown.split_whitespace();
-    crate::fixture::kill("-USR1", parts.next().unwrap().parse().unwrap());
-    wait_for_word(&fixture, "end");
-    assert!(terminal.wait_for_ending().is_none_or(|it| it == "1 0"));
+        );
+        let terminal = Terminal::start(&fixture, &script, around);
+        wait_for_word(&fixture, "ready");
+        terminal.keys(&["C-z"]);
+        wait_for_word(&fixture, "continued");
+        terminal.keys(&["C-z"]);
+        let pid = processes_with(fixture.path("w/script-").to_str().unwrap());
+        assert!(!pid.is_empty());
+        // It still reacts.
+        let shown = terminal.tmux(&["list-panes", "-F", "#{pane_pid} #{pane_dead}"]);
+        let mut parts = shown.split_whitespace();
+        crate::fixture::kill("-USR1", parts.next().unwrap().parse().unwrap());
+        wait_for_word(&fixture, "end");
+        assert!(terminal.wait_for_ending().is_none_or(|it| it == "1 0"));
+    }
 }
 
 #[test]
 fn the_size_and_the_terminal_itself_are_there() {
-    for around in BOTH {
+    for around in ALL {
         let fixture = Fixture::new();
         let script = format!(
             "{SAY}trap 'say \"$(stty size < /dev/tty)\"' WINCH\n\
@@ -158,14 +160,14 @@ fn an_agent_cannot_type_into_its_terminal() {
     let type_x = "perl -e 'for my $request (0x5412, 0x100005412) { $! = 0; my $c = \"x\"; \
                   syscall(SYS_ioctl, 0, $request, $c); print $! + 0, \"\\n\" }'";
     let type_x = type_x.replace("SYS_ioctl", &libc::SYS_ioctl.to_string());
-    for around in BOTH {
+    for around in ALL {
         let fixture = Fixture::new();
         let script = format!("{SAY}say \"typed $({type_x} | tr '\\n' ' ')\"");
         let terminal = Terminal::start(&fixture, &script, around);
         let ending = terminal.wait_for_ending();
         let log = std::fs::read_to_string(fixture.path("w/log")).unwrap();
         match around {
-            Around::Sandbox => assert_eq!(log, "typed 1 1 \n", "{ending:?}"),
+            Around::Sandbox | Around::Partial => assert_eq!(log, "typed 1 1 \n", "{ending:?}"),
             Around::Nothing if log == "typed 0 0 \n" => {}
             Around::Nothing => eprintln!("NOT SHOWN: this kernel refuses TIOCSTI itself: {log}"),
         }
@@ -174,19 +176,21 @@ fn an_agent_cannot_type_into_its_terminal() {
 
 #[test]
 fn nothing_survives_the_end_of_the_pane() {
-    let fixture = Fixture::new();
-    let mark = fixture.mark().replace('s', "8");
-    let script = format!(
-        "{SAY}trap '' HUP TERM; setsid sleep 1000.{mark} &\nsleep 1000.{mark} &\n\
+    for around in LEVELS {
+        let fixture = Fixture::new();
+        let mark = fixture.mark().replace('s', "8");
+        let script = format!(
+            "{SAY}trap '' HUP TERM; setsid sleep 1000.{mark} &\nsleep 1000.{mark} &\n\
          say ready; while :; do sleep 1000.{mark}; done"
-    );
-    let terminal = Terminal::start(&fixture, &script, Around::Sandbox);
-    wait_for_word(&fixture, "ready");
-    wait_for("the tree", || {
-        processes_with(&format!("1000.{mark}")).len() >= 3
-    });
-    terminal.tmux(&["kill-session"]);
-    wait_for("the tree to end", || {
-        processes_with(&format!("1000.{mark}")).is_empty()
-    });
+        );
+        let terminal = Terminal::start(&fixture, &script, around);
+        wait_for_word(&fixture, "ready");
+        wait_for("the tree", || {
+            processes_with(&format!("1000.{mark}")).len() >= 3
+        });
+        terminal.tmux(&["kill-session"]);
+        wait_for("the tree to end", || {
+            processes_with(&format!("1000.{mark}")).is_empty()
+        });
+    }
 }

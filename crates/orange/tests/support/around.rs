@@ -8,6 +8,8 @@ use crate::support::Stage;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Around {
     Sandbox,
+    /// One without namespaces.
+    Partial,
     Nothing,
 }
 

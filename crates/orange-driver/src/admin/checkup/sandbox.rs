@@ -17,7 +17,7 @@ impl Admin {
             capabilities.gaps.as_slice(),
         ) {
             (SandboxMode::Off, _, _) | (_, Level::Full, []) => Health::Ok,
-            (SandboxMode::Required, Level::None, _) => Health::Error,
+            (SandboxMode::Required, Level::None | Level::Partial, _) => Health::Error,
             _ => Health::Warning,
         };
         let checkup = Checkup::new("sandbox", health, describe(settings.mode, &capabilities));

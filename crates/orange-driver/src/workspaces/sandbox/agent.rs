@@ -61,11 +61,12 @@ impl Workspaces {
         own.push(self.context.home.skills());
         own.extend(places.own);
         Ok(describe(&DescribeRequest {
-            bwrap,
+            bwrap: Some(bwrap),
             orange: &self.context.orange,
             user_home,
             orange_home: self.context.home.path(),
             private_home: Some(&private_home),
+            temporary: None,
             program: &harness.locate(path)?,
             path,
             read,

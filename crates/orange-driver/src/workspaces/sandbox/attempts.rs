@@ -68,11 +68,12 @@ impl Workspaces {
         let without = make_attempts(&targets, environment);
         let worktree = folder.path("worktree")?;
         let description = describe(&DescribeRequest {
-            bwrap,
+            bwrap: Some(bwrap),
             orange: &self.context.orange,
             user_home: home,
             orange_home: self.context.home.path(),
             private_home: None,
+            temporary: None,
             program: Path::new("/bin/sh"),
             path: environment.variable("PATH"),
             read: settings.read,

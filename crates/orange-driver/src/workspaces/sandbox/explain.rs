@@ -217,7 +217,10 @@ fn inside(sandbox: &RunSandbox, has_outside_text: bool) -> SandboxInside {
 }
 
 fn bwrap_words(description: &Description) -> Vec<String> {
-    let program = description.bwrap.as_os_str().to_owned();
+    let Some(program) = &description.bwrap else {
+        return Vec::new();
+    };
+    let program = program.as_os_str().to_owned();
     let words = [program].into_iter().chain(machine_arguments(description));
     words
         .map(|word| word.to_string_lossy().into_owned())

@@ -8,7 +8,8 @@ use orange_effects::command::Invocation;
 use orange_effects::git::Worktree;
 use orange_effects::run::RawText;
 use orange_effects::sandbox::{
-    DescribeRequest, Description, Mount, Network, describe, program_in_sandbox, trusted_bwrap,
+    DescribeRequest, Description, Mount, Network, StartedProxy, describe, program_in_sandbox,
+    trusted_bwrap,
 };
 
 use crate::DriverError;
@@ -19,8 +20,8 @@ pub(crate) struct ProgramSandbox {
     pub(super) description: Description,
     pub(super) variables: BTreeMap<OsString, OsString>,
     pub(super) directory: PathBuf,
-    /// The socket of the proxy for the hosts of its list.
-    pub(super) proxy: Option<PathBuf>,
+    /// The proxy for the hosts of its list.
+    pub(super) proxy: Option<StartedProxy>,
 }
 
 impl ProgramSandbox {
@@ -33,7 +34,7 @@ impl ProgramSandbox {
             &words,
             &self.variables,
             &self.directory,
-            self.proxy.as_deref(),
+            self.proxy.as_ref(),
         )
     }
 
@@ -60,11 +61,12 @@ impl Workspaces {
         let home = home.ok_or_else(DriverError::home_not_set)?;
         let path = environment.variable("PATH");
         let description = describe(&DescribeRequest {
-            bwrap: &bwrap,
+            bwrap: Some(&bwrap),
             orange: &self.context.orange,
             user_home: home,
             orange_home: self.context.home.path(),
             private_home: None,
+            temporary: None,
             program: Path::new("/usr/bin/git"),
             path,
             read: Vec::new(),

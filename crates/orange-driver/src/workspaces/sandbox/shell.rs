@@ -65,6 +65,7 @@ impl Workspaces {
                 environment: std::collections::BTreeMap::new(),
                 directory: worktree.clone(),
                 policy: Box::new(|_| Err(String::from("only an agent's own calls are answered"))),
+                secret: None,
             },
         });
         exit.map_err(|error| DriverError::NoSandbox {
@@ -77,7 +78,10 @@ impl Workspaces {
 /// Whether what a mount shows is still there.
 fn exists(mount: &Mount) -> bool {
     match mount {
-        Mount::ReadOnly { path } | Mount::Writable { path } | Mount::Other { source: path, .. } => {
+        Mount::ReadOnly { path }
+        | Mount::Writable { path }
+        | Mount::Repository { path }
+        | Mount::Other { source: path, .. } => {
             Path::new(path.as_os_str()).symlink_metadata().is_ok()
         }
         Mount::Temporary { .. } | Mount::Link { .. } => true,

@@ -12,7 +12,7 @@ use orange_config::{LogLevel, Project, SandboxSettings};
 use orange_effects::command::Invocation;
 use orange_effects::git::{Git, GitError};
 use orange_effects::private_file;
-use orange_effects::sandbox::{DescribeRequest, Mount, Network, describe, start_proxy};
+use orange_effects::sandbox::{DescribeRequest, Level, Mount, Network, describe, start_proxy};
 use orange_engine::Task;
 use orange_store::{TaskDirectory, WorkspaceRecord};
 use serde_json::json;
@@ -128,11 +128,11 @@ impl Workspaces {
         let proxy = match &network {
             Network::List(hosts) if !hosts.is_empty() => {
                 let folder = private_home.parent().unwrap_or(private_home);
-                start_proxy(folder, PROXY, hosts).map_err(|error| DriverError::NoSandbox {
+                let proxy = start_proxy(folder, PROXY, hosts, Level::Full);
+                Some(proxy.map_err(|error| DriverError::NoSandbox {
                     reason: format!("cannot start its proxy: {error}"),
                     fix: String::from("correct that, then run the command again"),
-                })?;
-                Some(folder.join(PROXY))
+                })?)
             }
             _ => None,
         };
@@ -142,11 +142,12 @@ impl Workspaces {
         let program = Some(PathBuf::from(command.program));
         let program = program.filter(|path| path.is_absolute());
         let description = describe(&DescribeRequest {
-            bwrap,
+            bwrap: Some(bwrap),
             orange: &self.context.orange,
             user_home: home,
             orange_home: self.context.home.path(),
             private_home: Some(private_home),
+            temporary: None,
             program: program.as_deref().unwrap_or(Path::new("/bin/sh")),
             path: environment.variable("PATH"),
             read: settings.read,

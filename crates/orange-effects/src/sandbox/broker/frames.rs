@@ -20,6 +20,9 @@ pub(super) const MAX_PART: usize = 64 * 1024;
 #[serde(deny_unknown_fields)]
 pub(super) struct Call {
     pub(super) version: u32,
+    /// The secret of the run, where others reach the broker too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) secret: Option<String>,
     pub(super) arguments: Vec<RawText>,
     pub(super) has_input: bool,
 }
@@ -126,6 +129,7 @@ mod tests {
     fn a_call_is_one_complete_line_of_this_version() {
         let call = Call {
             version: VERSION,
+            secret: None,
             arguments: vec!["task".into(), "a\nb".into()],
             has_input: true,
         };

@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use super::secret::Secret;
+
 pub use client::{CallResult, OutputStream, call_outside};
 pub(super) use server::answer_calls;
 
@@ -27,4 +29,6 @@ pub struct Broker {
     /// Where the run works. The caller's own directory does not count.
     pub directory: PathBuf,
     pub policy: CallPolicy,
+    /// What a call must name, where others reach the broker too.
+    pub secret: Option<Secret>,
 }

@@ -53,6 +53,11 @@ fn answer(stream: &UnixStream, broker: &Broker) -> io::Result<()> {
         Ok(call) => call,
         Err(error) => return refuse(stream, error.to_string()),
     };
+    if let Some(secret) = &broker.secret
+        && !secret.is(call.secret.unwrap_or_default().as_bytes())
+    {
+        return refuse(stream, String::from("only the agent itself can make calls"));
+    }
     let words: Vec<OsString> = call.arguments.into_iter().map(|it| it.0).collect();
     if let Err(reason) = (broker.policy)(&words) {
         return refuse(stream, reason);

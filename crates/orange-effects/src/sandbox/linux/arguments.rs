@@ -42,7 +42,7 @@ pub(super) fn mount_arguments(mounts: &[Mount]) -> Vec<OsString> {
             Mount::ReadOnly { path } => {
                 push(&["--ro-bind".as_ref(), path.as_os_str(), path.as_os_str()]);
             }
-            Mount::Writable { path } => {
+            Mount::Writable { path } | Mount::Repository { path } => {
                 push(&["--bind".as_ref(), path.as_os_str(), path.as_os_str()]);
             }
             Mount::Other {
@@ -113,10 +113,11 @@ mod tests {
 
     fn description(mounts: Vec<Mount>) -> Description {
         Description {
-            bwrap: "/usr/bin/bwrap".into(),
+            bwrap: Some("/usr/bin/bwrap".into()),
             orange: "/usr/bin/orange".into(),
             user_home: "/home/ada".into(),
             private_home: Some("/o/tasks/app/t1/home.claude".into()),
+            temporary: None,
             copies: Vec::new(),
             mounts,
             limits: Limits::default(),

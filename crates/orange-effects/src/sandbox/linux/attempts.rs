@@ -3,7 +3,6 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _};
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::fd::AsRawFd as _;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -11,9 +10,10 @@ use std::path::{Path, PathBuf};
 
 use orange_config::Environment;
 use rustix::fs::{Access, Mode, OFlags, access, open};
+use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-use super::control::listen_in;
+use super::control::{connect_file, listen_in};
 use crate::command::{CommandExit, Invocation};
 use crate::sandbox::attempts::{Attempt, AttemptResults, Targets};
 use crate::sandbox::network::can_connect;
@@ -73,7 +73,8 @@ pub fn make_attempts(targets: &Targets, environment: &Environment) -> AttemptRes
         let line = status.lines().find_map(|it| it.strip_prefix(name));
         line.map(str::trim).map(str::to_owned)
     };
-    let is_writable = |path: &str| access(path, Access::WRITE_OK).is_ok();
+    // What the mode of the file allows may still be refused.
+    let is_writable = |path: &str| access(path, Access::WRITE_OK).is_ok() && can_create_in(path);
     let mut results = AttemptResults::from([
         (
             Attempt::ReadOrangeHome,
@@ -142,19 +143,24 @@ fn start_of(process: u32) -> Option<String> {
     rest.split_whitespace().nth(19).map(str::to_owned)
 }
 
+/// Whether a file can be made in a folder; it has no name there.
+fn can_create_in(folder: &str) -> bool {
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    match open(folder, flags, Mode::from(0o600)) {
+        // Not every file system can do that.
+        Ok(_) | Err(Errno::OPNOTSUPP | Errno::ISDIR) => true,
+        Err(_) => false,
+    }
+}
+
 fn can_signal(process: u32) -> bool {
     let process = i32::try_from(process).ok().and_then(Pid::from_raw);
     process.is_some_and(|process| test_kill_process(process).is_ok())
 }
 
-/// The path of a socket may be too long for a connection.
-fn connect_file(path: &Path) -> io::Result<UnixStream> {
-    let socket = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-    UnixStream::connect(format!("/proc/self/fd/{}", socket.as_raw_fd()))
-}
-
 fn identity(place: &Path) -> Option<(u64, u64)> {
-    let metadata = fs::metadata(place).ok()?;
+    // At the partial level its name is visible, but it cannot be opened.
+    let metadata = fs::File::open(place).ok()?.metadata().ok()?;
     Some((metadata.dev(), metadata.ino()))
 }
 

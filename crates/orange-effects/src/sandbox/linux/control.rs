@@ -45,6 +45,18 @@ pub(super) fn listen_in(folder: &Path, name: &str) -> io::Result<UnixListener> {
     UnixListener::bind(format!("/proc/self/fd/{}/{name}", opened.as_raw_fd()))
 }
 
+/// Connects to a socket in a folder, whose path may be too long for a connection.
+pub(super) fn connect_in(folder: &Path, name: &str) -> io::Result<UnixStream> {
+    connect_file(&folder.join(name))
+}
+
+/// Connects to a socket at a path that may be too long for a connection.
+pub(super) fn connect_file(path: &Path) -> io::Result<UnixStream> {
+    use std::os::fd::AsRawFd as _;
+    let socket = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    UnixStream::connect(format!("/proc/self/fd/{}", socket.as_raw_fd()))
+}
+
 /// Waits until one of the descriptors can be read; says for each whether it can.
 pub(super) fn wait_readable<const N: usize>(
     descriptors: [Option<BorrowedFd<'_>>; N],

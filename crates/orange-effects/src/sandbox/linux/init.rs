@@ -1,17 +1,19 @@
-//! Process 1 of a sandbox: starts the agent and reports its end.
+//! Starts the agent of a sandbox and reports its end; usually process 1.
 
-use std::ffi::OsStr;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::thread;
 use std::time::Duration;
 
-use orange_config::Environment;
 use orange_config::clock::Deadline;
+use orange_config::{Environment, ORANGE_SANDBOX_FOLDER};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group, wait,
@@ -20,13 +22,18 @@ use signal_hook::consts::{
     SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2,
 };
 
-use super::control::{FirstConnection, Signals, wait_readable, watch_signals};
+use super::control::{
+    FirstConnection, Signals, connect_in, listen_in, wait_readable, watch_signals,
+};
+use super::partial::{TemporaryFolder, adopt_orphans, end_below, run_guarded};
 use super::program::PLAN_VARIABLE;
 use super::protocol::{Go, Plan, Report, Request, StartFailure};
 use super::terminal::give_terminal;
 use crate::command::Invocation;
 use crate::sandbox::network::{open_bridges, serve_ports};
-use crate::sandbox::places::{CONTROL, PLAN, PORTS, PORTS_SOCKET, START};
+use crate::sandbox::places::{
+    CONTROL_SOCKET, PLAN_FILE, PORTS, PORTS_SOCKET, START_SOCKET, meeting_folder,
+};
 
 /// All that are ignored when this process starts, and those that are passed on.
 const WATCHED: [i32; 7] = [SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
@@ -38,26 +45,39 @@ const REPEATED: Duration = Duration::from_millis(300);
 const STOP_PAUSE: Duration = Duration::from_millis(50);
 
 /// Starts the agent's last step in its own process group and waits for its end. When this process
-/// ends, the system ends everything in the sandbox. Returns the exit code.
+/// ends, the system ends everything in the sandbox; at the partial level this process does.
+/// Returns the exit code.
 pub fn run_init(environment: &Environment) -> io::Result<u8> {
     if let Some(plan) = environment.variable(PLAN_VARIABLE) {
-        return run_program(plan);
+        let plan: Plan = serde_json::from_slice(plan.as_encoded_bytes())?;
+        return match plan.confinement {
+            None => run_program(plan),
+            Some(_) => run_guarded(plan, environment),
+        };
     }
-    let plan: Plan = serde_json::from_slice(&fs::read(PLAN)?)?;
+    let folder = meeting_folder(environment);
+    let mut plan: Plan = serde_json::from_slice(&fs::read(folder.join(PLAN_FILE))?)?;
     // The first connection counts, and there is no agent yet that could make it.
-    let control = UnixStream::connect(CONTROL)?;
-    let start = UnixListener::bind(START)?;
+    let control = connect_in(&folder, CONTROL_SOCKET)?;
+    let start = listen_in(&folder, START_SOCKET)?;
     // Before the agent starts: it would inherit ignored signals, but no handlers.
     let signals = watch_signals(&WATCHED)?;
-    let variables = open_bridges(&plan.bridges)?;
-    open_ports()?;
-    let mut go = serde_json::to_vec(&Go { variables })?;
+    let (go, temporary) = prepare(&mut plan)?;
+    let mut go = serde_json::to_vec(&go)?;
     go.push(b'\n');
-    let child = Invocation::new(plan.orange.as_os_str(), plan.variables())
-        .arguments(["sandbox-confine"])
-        .directory(Path::new(plan.directory.as_os_str()))
-        .start_in_terminal(None, true)
-        .map_err(io::Error::other)?;
+    let directory = match temporary {
+        None => Path::new(plan.directory.as_os_str()),
+        // Where the sockets are.
+        Some(_) => Path::new("."),
+    };
+    let child = Invocation::new(
+        plan.orange.as_os_str(),
+        confine_variables(&plan, environment),
+    )
+    .arguments(["sandbox-confine"])
+    .directory(directory)
+    .start_in_terminal(None, true)
+    .map_err(io::Error::other)?;
     let agent = Pid::from_child(&child);
     if plan.takes_terminal {
         give_terminal(agent);
@@ -70,10 +90,55 @@ pub fn run_init(environment: &Environment) -> io::Result<u8> {
         signals,
         last_forwarded: None,
         go,
+        start_socket: folder.join(START_SOCKET),
+        is_first_process: temporary.is_none(),
     };
-    let status = init.watch_agent()?;
-    init.report(status)?;
+    let status = init.watch_agent();
+    if !init.is_first_process {
+        end_below();
+    }
+    drop(temporary);
+    init.report(status?)?;
     Ok(0)
+}
+
+/// Opens the ports, and makes what the agent needs without namespaces.
+fn prepare(plan: &mut Plan) -> io::Result<(Go, Option<TemporaryFolder>)> {
+    let open = open_bridges(&plan.bridges)?;
+    let Some(mut confinement) = plan.confinement.take() else {
+        open_ports()?;
+        let variables = open.variables;
+        let confinement = None;
+        return Ok((
+            Go {
+                variables,
+                confinement,
+            },
+            None,
+        ));
+    };
+    adopt_orphans()?;
+    let temporary = TemporaryFolder::create(&confinement.temporary)?;
+    let mut variables = open.variables;
+    variables.extend(temporary.variables(confinement.is_home_temporary)?);
+    confinement.add_writable(temporary.path());
+    confinement.ports = open.ports;
+    let confinement = Some(confinement);
+    Ok((
+        Go {
+            variables,
+            confinement,
+        },
+        Some(temporary),
+    ))
+}
+
+/// The variables of the last step before the agent.
+fn confine_variables(plan: &Plan, environment: &Environment) -> BTreeMap<OsString, OsString> {
+    let mut variables = plan.variables();
+    let folder = environment.variable(ORANGE_SANDBOX_FOLDER);
+    variables.extend(folder.map(|it| (ORANGE_SANDBOX_FOLDER.into(), it.to_owned())));
+    variables
 }
 
 /// Listens for callers from outside who want to reach a port, if this sandbox has ports of its own.
@@ -89,10 +154,9 @@ fn open_ports() -> io::Result<()> {
 }
 
 /// Opens the ports for a program without a terminal, and runs it.
-fn run_program(plan: &OsStr) -> io::Result<u8> {
-    let mut plan: Plan = serde_json::from_slice(plan.as_encoded_bytes())?;
-    let more = open_bridges(&plan.bridges)?;
-    plan.add_variables(&more);
+fn run_program(mut plan: Plan) -> io::Result<u8> {
+    let open = open_bridges(&plan.bridges)?;
+    plan.add_variables(&open.variables);
     let program = Invocation::new(plan.orange.as_os_str(), plan.variables())
         .arguments(["sandbox-confine"])
         .variable(PLAN_VARIABLE, serde_json::to_string(&plan)?)
@@ -100,10 +164,14 @@ fn run_program(plan: &OsStr) -> io::Result<u8> {
     let mut child = program
         .start_in_terminal(None, false)
         .map_err(io::Error::other)?;
-    let status = child.wait()?;
+    Ok(code_of(child.wait()?))
+}
+
+/// The code for a status; a signal becomes a code, as in a shell.
+pub(super) fn code_of(status: ExitStatus) -> u8 {
     let signal = status.signal().map(|signal| 128 + signal);
     let code = status.code().or(signal).unwrap_or(1);
-    Ok(u8::try_from(code).unwrap_or(1))
+    u8::try_from(code).unwrap_or(1)
 }
 
 struct Init {
@@ -117,6 +185,10 @@ struct Init {
     last_forwarded: Option<(i32, Deadline)>,
     /// What the last step waits for.
     go: Vec<u8>,
+    /// The socket where it does.
+    start_socket: PathBuf,
+    /// Whether the system ends everything in the sandbox with this process.
+    is_first_process: bool,
 }
 
 impl Init {
@@ -132,10 +204,14 @@ impl Init {
             if is_start && self.start.advance()? {
                 // The terminal belongs to the agent's group by now.
                 self.start.send(&self.go);
-                let _gone = fs::remove_file(START);
+                let _gone = fs::remove_file(&self.start_socket);
             }
             if is_controlled {
                 self.obey();
+                if !self.is_controlled && !self.is_first_process {
+                    // `exec-run` was killed.
+                    return Err(io::ErrorKind::BrokenPipe.into());
+                }
             }
             if has_signal {
                 let pending: Vec<i32> = self.signals.pending().collect();

@@ -18,16 +18,21 @@ use super::arguments::{RunFiles, sandbox_arguments, with_nul};
 use super::control::{
     FirstConnection, Signals, inherited_file, listen_in, wait_readable, watch_signals,
 };
-use super::private_home::prepare_home;
+use super::partial::{calls_bridge, end_marked, start_init};
+use super::private_home::{prepare_home, return_shared_files};
 use super::protocol::{Plan, Report, Request, StartFailure, visible_variables};
 use super::proxy::serve_proxy;
 use super::terminal::is_foreground;
 use crate::command::Invocation;
-use crate::sandbox::broker::answer_calls;
+use crate::sandbox::broker::{Broker, answer_calls};
 use crate::sandbox::ending::AgentExit;
 use crate::sandbox::network::{Bridge, LoginService, Network, proxy_bridge, serve};
-use crate::sandbox::places::{BROKER, CONTROL, LOGIN, PORTS, PORTS_FOLDER, PROXY};
+use crate::sandbox::places::{
+    BROKER, BROKER_SOCKET, CONTROL, CONTROL_SOCKET, LOGIN, LOGIN_SOCKET, PLAN_FILE, PORTS,
+    PORTS_FOLDER, PROXY, PROXY_SOCKET, START_SOCKET,
+};
 use crate::sandbox::sandboxed_run::SandboxedRun;
+use crate::sandbox::secret::Secret;
 use crate::sandbox::unstarted::SandboxError;
 
 /// What ends a program by default and is passed on to the agent.
@@ -39,9 +44,12 @@ const MAX_REQUESTS: usize = 64;
 /// How long the agent may take to end after SIGTERM or SIGHUP.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Becomes bwrap with the usual signals ignored: a kill of a run signals all its processes, and bwrap
-/// would take the agent down before the agent can clean up. Process 1 gets its own handlers.
-const IGNORING: &str = "trap '' HUP INT QUIT TERM; exec \"$@\"";
+/// How long `sandbox-init` may take to kill everything.
+const LAST_GRACE: Duration = Duration::from_secs(10);
+
+/// Becomes the next process with the usual signals ignored: a kill of a run signals all its processes, and bwrap
+/// would take the agent down before the agent can clean up. `sandbox-init` gets its own handlers.
+pub(super) const IGNORING: &str = "trap '' HUP INT QUIT TERM; exec \"$@\"";
 
 /// Runs the agent until it ends. Must be called on the main thread: the system ends bwrap with the
 /// thread that started it.
@@ -50,43 +58,63 @@ pub fn run_in_sandbox(run: SandboxedRun<'_>) -> Result<AgentExit, SandboxError> 
     prepare_home(run.description).map_err(failed("prepare the private home"))?;
     let signals = watch_signals(&FORWARDED).map_err(failed("watch signals"))?;
     let listen = |name| listen_in(run.folder, name).map_err(failed("listen on a socket"));
-    let (control, calls) = (listen("control")?, listen("broker")?);
+    let (control, calls) = (listen(CONTROL_SOCKET)?, listen(BROKER_SOCKET)?);
     let description = run.description;
-    let mut sockets = vec![("control", CONTROL), ("broker", BROKER)];
-    let mut bridges = Vec::new();
+    let is_full = description.bwrap.is_some();
+    // Without namespaces, every process of the machine reaches the ports.
+    let secret = (!is_full).then(Secret::random).transpose();
+    let secret = secret.map_err(failed("make a secret"))?;
+    let mut sockets = vec![(CONTROL_SOCKET, CONTROL), (BROKER_SOCKET, BROKER)];
+    let mut bridges: Vec<Bridge> = secret.iter().map(calls_bridge).collect();
+    // Where `sandbox-init` finds a socket.
+    let at = |name, inside| if is_full { inside } else { name };
     if let Network::List(hosts) = &description.network {
-        let started = serve_proxy(listen("proxy")?, hosts.clone());
+        let started = serve_proxy(listen(PROXY_SOCKET)?, hosts.clone(), secret.clone());
         started.map_err(failed("start the proxy"))?;
-        sockets.push(("proxy", PROXY));
-        bridges.push(proxy_bridge());
+        sockets.push((PROXY_SOCKET, PROXY));
+        bridges.push(proxy_bridge(at(PROXY_SOCKET, PROXY), secret.as_ref()));
     }
     if let (Some(login), Some(secret)) = (&description.login, run.secret.clone()) {
         let environment = Environment::of(run.environment.clone());
         let service = LoginService::new(login.clone(), secret, &environment);
-        let started = serve_login(listen("login")?, service);
+        let started = serve_login(listen(LOGIN_SOCKET)?, service);
         started.map_err(failed("pass requests on"))?;
-        sockets.push(("login", LOGIN));
-        bridges.push(login.bridge(LOGIN));
+        sockets.push((LOGIN_SOCKET, LOGIN));
+        bridges.push(login.bridge(at(LOGIN_SOCKET, LOGIN)));
     }
-    if description.network != Network::Open {
+    if description.network != Network::Open && is_full {
         let made = fs::create_dir_all(run.folder.join(PORTS_FOLDER));
         made.map_err(failed("create the folder for ports"))?;
         sockets.push((PORTS_FOLDER, PORTS));
     }
-    let child = start_bwrap(&run, &sockets, bridges).map_err(failed("start bwrap"))?;
-    let broker = run.broker;
+    let child = start(&run, &sockets, bridges).map_err(failed("start the sandbox"))?;
+    let broker = Broker {
+        secret,
+        ..run.broker
+    };
     thread::spawn(move || answer_calls(&calls, broker));
     let mut watch = Watch {
         signals,
         control: FirstConnection::Listening(control),
         unsent: Vec::new(),
         kill_at: None,
+        is_full,
+        is_killed: false,
     };
-    let status = watch.wait(child).map_err(failed("wait for bwrap"))?;
-    for (name, _) in sockets {
+    let status = watch.wait(child).map_err(failed("wait for the sandbox"))?;
+    let own = [START_SOCKET, PLAN_FILE].into_iter().filter(|_| !is_full);
+    for name in sockets.into_iter().map(|(name, _)| name).chain(own) {
         let _left = fs::remove_file(run.folder.join(name));
     }
-    watch.ending(status)
+    let ending = watch.ending(status);
+    if !is_full {
+        if status.code() != Some(0) {
+            end_marked(&run.environment);
+        }
+        // The next start tries again.
+        let _unwritten = return_shared_files(description);
+    }
+    ending
 }
 
 /// Answers requests that need the user's login, until this process ends.
@@ -105,16 +133,13 @@ fn serve_login(listener: UnixListener, service: LoginService) -> io::Result<()> 
     Ok(())
 }
 
-fn start_bwrap(
+/// Starts bwrap, or `sandbox-init` itself.
+fn start(
     run: &SandboxedRun<'_>,
     sockets: &[(&'static str, &'static str)],
     bridges: Vec<Bridge>,
 ) -> io::Result<Child> {
     let description = run.description;
-    // bwrap keeps the path of orange's home, by which the processes of the run are found.
-    let environment = visible_variables(description, &run.environment);
-    let environment = environment.map(|(name, value)| (name.clone(), value.clone()));
-    let environment = environment.collect();
     let plan = Plan::new(
         description,
         run.program,
@@ -127,6 +152,13 @@ fn start_bwrap(
         bridges,
         ..plan
     };
+    let Some(bwrap) = &description.bwrap else {
+        return start_init(run, &plan);
+    };
+    // bwrap keeps the path of orange's home, by which the processes of the run are found.
+    let environment = visible_variables(description, &run.environment);
+    let environment = environment.map(|(name, value)| (name.clone(), value.clone()));
+    let environment = environment.collect();
     let plan = inherited_file(&serde_json::to_vec(&plan)?)?;
     let files = RunFiles {
         plan: plan.as_raw_fd(),
@@ -139,7 +171,7 @@ fn start_bwrap(
     let descriptor = words.as_raw_fd().to_string();
     let command = Invocation::new("/bin/sh", environment)
         .arguments(["-c", IGNORING, "sh"])
-        .arguments([description.bwrap.as_os_str()])
+        .arguments([bwrap.as_os_str()])
         .arguments(["--args", &descriptor, "--"])
         .arguments([description.orange.as_os_str(), "sandbox-init".as_ref()]);
     // Both files are closed when this function returns, before any other program is started.
@@ -147,17 +179,21 @@ fn start_bwrap(
     started.map_err(io::Error::other)
 }
 
-/// What happens while bwrap runs.
+/// What happens while the agent runs.
 struct Watch {
     signals: Signals,
     control: FirstConnection,
-    /// Requests from before process 1 connected.
+    /// Requests from before `sandbox-init` connected.
     unsent: Vec<u8>,
     kill_at: Option<Deadline>,
+    /// Whether the end of the child ends everything in the sandbox.
+    is_full: bool,
+    /// Whether `sandbox-init` was asked to kill the agent.
+    is_killed: bool,
 }
 
 impl Watch {
-    /// Passes signals on until bwrap has ended.
+    /// Passes signals on until the child has ended.
     fn wait(&mut self, mut child: Child) -> io::Result<ExitStatus> {
         let exit: OwnedFd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
         loop {
@@ -179,37 +215,53 @@ impl Watch {
                 self.control.send(&unsent);
             }
             if self.kill_at.is_some_and(Deadline::has_passed) {
-                self.kill_at = None;
-                child.kill()?;
+                self.kill(&mut child)?;
             }
         }
+    }
+
+    /// Ends everything in the sandbox.
+    fn kill(&mut self, child: &mut Child) -> io::Result<()> {
+        if self.is_full || self.is_killed {
+            self.kill_at = None;
+            return child.kill();
+        }
+        self.is_killed = true;
+        self.kill_at = Some(Deadline::after(LAST_GRACE));
+        self.pass_on(SIGKILL);
+        Ok(())
     }
 
     fn pass_signals_on(&mut self) {
         let pending: Vec<i32> = self.signals.pending().collect();
         for signal in pending {
-            if let Ok(mut line) = serde_json::to_vec(&Request::Signal(signal)) {
-                line.push(b'\n');
-                match self.control {
-                    FirstConnection::Listening(_) => self.unsent.extend(line),
-                    _ => {
-                        self.control.send(&line);
-                    }
-                }
-            }
+            self.pass_on(signal);
             if matches!(signal, SIGTERM | SIGHUP) && self.kill_at.is_none() {
                 self.kill_at = Some(Deadline::after(GRACE));
             }
         }
     }
 
-    /// How the agent ended, by the word of process 1.
+    fn pass_on(&mut self, signal: i32) {
+        if let Ok(mut line) = serde_json::to_vec(&Request::Signal(signal)) {
+            line.push(b'\n');
+            match self.control {
+                FirstConnection::Listening(_) => self.unsent.extend(line),
+                _ => {
+                    self.control.send(&line);
+                }
+            }
+        }
+    }
+
+    /// How the agent ended, by the word of `sandbox-init`.
     fn ending(self, status: ExitStatus) -> Result<AgentExit, SandboxError> {
         let Some(received) = self.control.into_received() else {
-            // Process 1 was never there.
+            // It was never there.
             return match status.signal() {
                 Some(signal) => Ok(AgentExit::Signal(signal)),
-                None => Err(SandboxError::Bwrap(status.code().unwrap_or(1))),
+                None if self.is_full => Err(SandboxError::Bwrap(status.code().unwrap_or(1))),
+                None => Err(SandboxError::Init(status.code().unwrap_or(1))),
             };
         };
         let first = received.split(|byte| *byte == b'\n').next();
@@ -222,7 +274,7 @@ impl Watch {
                 is_missing,
                 message,
             }),
-            // Whatever ended process 1 or bwrap killed the agent too.
+            // Whatever ended `sandbox-init` or bwrap killed the agent too.
             Err(_) => Ok(AgentExit::Signal(SIGKILL)),
         }
     }

@@ -12,10 +12,11 @@ use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat,
 };
 
+use super::partial::{make_link, return_shared_file};
 use crate::sandbox::description::{Description, Mount};
 
 /// Larger files are not copied into a private home.
-const MAX_COPY: u64 = 32 * 1024 * 1024;
+pub(super) const MAX_COPY: u64 = 32 * 1024 * 1024;
 
 /// Creates the private home, the places where something is mounted in it, and the copies.
 ///
@@ -24,6 +25,7 @@ const MAX_COPY: u64 = 32 * 1024 * 1024;
 /// an empty file or folder at the link's target, and nothing there becomes visible.
 pub(super) fn prepare_home(description: &Description) -> io::Result<()> {
     let user_home = Path::new(description.user_home.as_os_str());
+    return_shared_files(description)?;
     let Some(private_home) = &description.private_home else {
         return Ok(());
     };
@@ -31,22 +33,14 @@ pub(super) fn prepare_home(description: &Description) -> io::Result<()> {
     fs::create_dir_all(private_home)?;
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let root = openat(CWD, private_home, flags, Mode::empty())?;
-    for mount in &description.mounts {
-        let (Some(path), Some(source)) = (mount.shown_at(), mount.source()) else {
+    for (mount, relative) in mounts_in_home(description) {
+        let Some(source) = mount.source() else {
             continue;
         };
-        let Some(relative) = inside(path, user_home) else {
-            continue;
-        };
-        // A mount below another mount has its place there.
-        let mut shown = description.mounts.iter().filter_map(Mount::shown_at);
-        let is_covered = shown.any(|other| {
-            other != path && path.starts_with(other) && inside(other, user_home).is_some()
-        });
-        if is_covered {
-            continue;
-        }
-        if source.is_dir() {
+        if description.bwrap.is_none() {
+            let (folder, name) = open_parent(&root, relative)?;
+            make_link(&folder, name, source)?;
+        } else if source.is_dir() {
             open_folder(&root, relative)?;
         } else {
             let (folder, name) = open_parent(&root, relative)?;
@@ -56,6 +50,40 @@ pub(super) fn prepare_home(description: &Description) -> io::Result<()> {
     for copy in &description.copies {
         let relative = Path::new(copy.as_os_str());
         copy_file(&root, user_home, relative)?;
+    }
+    Ok(())
+}
+
+/// What is shown in the home, without what is below another mount: that has its place there.
+fn mounts_in_home(description: &Description) -> Vec<(&Mount, &Path)> {
+    let home = Path::new(description.user_home.as_os_str());
+    let shown = || description.mounts.iter().filter_map(Mount::shown_at);
+    let mounts = description.mounts.iter().filter_map(|mount| {
+        let path = mount.shown_at()?;
+        let is_covered = shown()
+            .any(|other| other != path && path.starts_with(other) && inside(other, home).is_some());
+        let relative = inside(path, home).filter(|_| !is_covered)?;
+        Some((mount, relative))
+    });
+    mounts.collect()
+}
+
+/// Writes back what the agent shares with the user, where it has replaced the link by a newer file.
+/// At the full level it cannot.
+pub(super) fn return_shared_files(description: &Description) -> io::Result<()> {
+    let (None, Some(home)) = (&description.bwrap, &description.private_home) else {
+        return Ok(());
+    };
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(root) = openat(CWD, home.as_os_str(), flags, Mode::empty()) else {
+        // It is not there yet.
+        return Ok(());
+    };
+    for (mount, relative) in mounts_in_home(description) {
+        if let Mount::Writable { path } = mount {
+            let (folder, name) = open_parent(&root, relative)?;
+            return_shared_file(&folder, name, Path::new(path.as_os_str()))?;
+        }
     }
     Ok(())
 }
@@ -152,10 +180,11 @@ mod tests {
 
     fn describe(home: &Path, private: &Path, mounts: Vec<Mount>, copies: &[&str]) -> Description {
         Description {
-            bwrap: "/usr/bin/bwrap".into(),
+            bwrap: Some("/usr/bin/bwrap".into()),
             orange: "/usr/bin/orange".into(),
             user_home: home.into(),
             private_home: Some(private.into()),
+            temporary: None,
             copies: copies.iter().map(RawText::from).collect(),
             mounts,
             limits: Limits::default(),

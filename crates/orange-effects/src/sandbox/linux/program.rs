@@ -5,7 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use super::arguments::machine_arguments;
+use super::partial::prepare_program;
 use super::protocol::{Plan, visible_variables};
+use super::proxy::StartedProxy;
 use crate::command::Invocation;
 use crate::run::RawText;
 use crate::sandbox::description::Description;
@@ -15,7 +17,7 @@ use crate::sandbox::places::{BROKER, PROXY};
 /// The variable that has the plan of such a program; the program itself does not get it.
 pub(super) const PLAN_VARIABLE: &str = "ORANGE_SANDBOX_PLAN";
 
-/// The command that runs a program in a sandbox; `proxy` is the socket for the hosts of its list. A
+/// The command that runs a program in a sandbox; `proxy` is for the hosts of its list. A
 /// signal that ends the program becomes an exit code, as in a shell. When the command is killed,
 /// everything that the program started is too.
 pub fn program_in_sandbox(
@@ -24,23 +26,32 @@ pub fn program_in_sandbox(
     arguments: &[RawText],
     environment: &BTreeMap<OsString, OsString>,
     directory: &Path,
-    proxy: Option<&Path>,
+    proxy: Option<&StartedProxy>,
 ) -> Invocation {
     let mut plan = Plan::new(description, program, arguments, environment, directory);
-    plan.bridges = Vec::from_iter(proxy.map(|_| proxy_bridge()));
+    let is_full = description.bwrap.is_some();
+    plan.bridges = Vec::from_iter(proxy.map(|proxy| {
+        let outside = proxy.socket.to_string_lossy();
+        let socket = if is_full { PROXY } else { &outside };
+        proxy_bridge(socket, proxy.secret.as_ref())
+    }));
+    let variables = visible_variables(description, environment);
+    let variables = variables.map(|(name, value)| (name.clone(), value.clone()));
+    let variables = variables.collect();
+    let Some(bwrap) = &description.bwrap else {
+        return prepare_program(&mut plan, variables);
+    };
     let first = match proxy {
         Some(_) => "sandbox-init",
         None => "sandbox-confine",
     };
     // Without a plan, nothing is started inside.
     let plan = serde_json::to_string(&plan).unwrap_or_default();
-    let variables = visible_variables(description, environment);
-    let variables = variables.map(|(name, value)| (name.clone(), value.clone()));
     let mut words: Vec<OsString> = machine_arguments(description);
     if let Some(proxy) = proxy {
-        words.extend(["--bind".into(), proxy.into(), PROXY.into()]);
+        words.extend(["--bind".into(), proxy.socket.clone().into(), PROXY.into()]);
     }
-    Invocation::new(description.bwrap.as_os_str(), variables.collect())
+    Invocation::new(bwrap.as_os_str(), variables)
         .variable(PLAN_VARIABLE, plan)
         .arguments(words)
         // Its input is not a terminal; without a session of its own it could still open one.

@@ -7,6 +7,7 @@ use std::path::Path;
 use orange_config::ORANGE_HOME;
 use serde::{Deserialize, Serialize};
 
+use super::partial::{Confinement, private_variables};
 use crate::run::RawText;
 use crate::sandbox::description::{Description, Limits, Mount};
 use crate::sandbox::network::Bridge;
@@ -27,14 +28,20 @@ pub(super) struct Plan {
     pub(super) takes_terminal: bool,
     /// The ports to open before the agent starts.
     pub(super) bridges: Vec<Bridge>,
+    /// What Landlock allows at the partial level; without it, the mounts decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) confinement: Option<Confinement>,
 }
 
-/// What process 1 sends to the agent's last step.
+/// What `sandbox-init` sends to the agent's last step.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Go {
     /// More variables for the agent.
     pub(super) variables: BTreeMap<String, String>,
+    /// What Landlock allows at the partial level, complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) confinement: Option<Confinement>,
 }
 
 impl Plan {
@@ -49,11 +56,18 @@ impl Plan {
     ) -> Self {
         let variables = visible_variables(description, environment);
         let variables = variables.filter(|(name, _)| *name != ORANGE_HOME);
+        let variables = variables.map(|(name, value)| (name.clone(), value.clone()));
+        let variables: BTreeMap<OsString, OsString> = variables.collect();
+        let variables = match description.bwrap {
+            Some(_) => variables,
+            None => private_variables(description, variables),
+        };
         Plan {
             orange: description.orange.clone(),
             program: program.into(),
             arguments: arguments.to_vec(),
             environment: variables
+                .iter()
                 .map(|(name, value)| (name.into(), value.into()))
                 .collect(),
             directory: directory.into(),
@@ -61,6 +75,7 @@ impl Plan {
             writable: writable_folders(description),
             takes_terminal: false,
             bridges: Vec::new(),
+            confinement: Confinement::of(description),
         }
     }
 
@@ -93,6 +108,7 @@ fn writable_folders(description: &Description) -> Vec<RawText> {
     let mounts = description.mounts.iter();
     let mounts = mounts.filter_map(|mount| match mount {
         Mount::Writable { path }
+        | Mount::Repository { path }
         | Mount::Temporary { path, .. }
         | Mount::Other {
             path,
@@ -104,7 +120,7 @@ fn writable_folders(description: &Description) -> Vec<RawText> {
     mounts.chain([RawText::from("/dev/shm")]).collect()
 }
 
-/// What process 1 reports, once.
+/// What `sandbox-init` reports, once.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Report {
@@ -122,7 +138,7 @@ pub(super) struct StartFailure {
     pub(super) message: String,
 }
 
-/// A request to process 1.
+/// A request to `sandbox-init`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Request {

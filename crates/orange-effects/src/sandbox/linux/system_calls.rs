@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule,
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule,
 };
 
 /// Refused whatever the arguments are.
@@ -56,6 +56,36 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_personality,
 ];
 
+/// Refused at the partial level too, where these are shared with every program of the user: the
+/// memory, semaphores and queues of System V and of POSIX.
+const SHARED: &[libc::c_long] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+
+/// Which sockets a program may make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sockets {
+    /// Those that its namespaces keep inside.
+    OfNamespaces,
+    /// At the partial level with an open network: those that reach no program of the user by a
+    /// file.
+    OfMachine,
+    /// At the partial level with a limited network: those whose connections Landlock decides.
+    ToPorts,
+}
+
 /// Socket families that are allowed. vsock reaches the hypervisor from every namespace; the others
 /// are rarely used parts of the kernel.
 const FAMILIES: [libc::c_int; 4] = [
@@ -64,6 +94,12 @@ const FAMILIES: [libc::c_int; 4] = [
     libc::AF_INET6,
     libc::AF_NETLINK,
 ];
+
+/// What Landlock's rule for ports does not see: a connection that is made while sending.
+const FAST_OPEN: u64 = 0x2000_0000;
+
+/// The bits of a socket's type that are no flags.
+const TYPE: u64 = 0xf;
 
 /// Requests to a terminal: typing into it, the same on a console, and loading a line discipline.
 /// Their numbers are the same on x86-64 and arm64.
@@ -95,8 +131,11 @@ const X32_REFUSED: [i64; 5] = [514, 521, 539, 540, 528];
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Refuses the calls in this thread and whatever it starts.
-pub(super) fn refuse_system_calls() -> Result<(), String> {
-    apply(refused().map_err(|error| error.to_string())?, libc::EPERM)?;
+pub(super) fn refuse_system_calls(sockets: Sockets) -> Result<(), String> {
+    apply(
+        refused(sockets).map_err(|error| error.to_string())?,
+        libc::EPERM,
+    )?;
     // Its flags are behind a pointer, which a filter cannot read. Programs use `clone` if the
     // system does not know it.
     apply(Rules::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)
@@ -106,22 +145,27 @@ fn apply(rules: Rules, errno: libc::c_int) -> Result<(), String> {
     let text = |error: &dyn std::error::Error| error.to_string();
     let errno = SeccompAction::Errno(errno.cast_unsigned());
     let architecture = std::env::consts::ARCH.try_into();
-    let architecture = architecture.map_err(|error: seccompiler::BackendError| text(&error))?;
+    let architecture = architecture.map_err(|error: BackendError| text(&error))?;
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, errno, architecture);
     let filter = filter.map_err(|error| text(&error))?;
     let program: Result<BpfProgram, _> = filter.try_into();
-    let program = program.map_err(|error: seccompiler::BackendError| text(&error))?;
+    let program = program.map_err(|error: BackendError| text(&error))?;
     seccompiler::apply_filter(&program).map_err(|error| text(&error))
 }
 
-fn refused() -> Result<Rules, seccompiler::BackendError> {
+fn condition(
+    argument: u8,
+    operator: SeccompCmpOp,
+    value: u64,
+) -> Result<SeccompCondition, BackendError> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
+}
+
+fn refused(sockets: Sockets) -> Result<Rules, BackendError> {
     let mut rules = Rules::new();
     for number in REFUSED {
         rules.insert(*number, Vec::new());
     }
-    let condition = |argument, operator, value| {
-        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
-    };
     // The kernel looks at the low 32 bits of a request alone, so nothing else is compared.
     let mut requests = Vec::new();
     for request in TERMINAL_REQUESTS {
@@ -138,12 +182,12 @@ fn refused() -> Result<Rules, seccompiler::BackendError> {
         }
         rules.insert(number, flags);
     }
-    let mut is_other = Vec::new();
-    for family in FAMILIES {
-        let family = u64::from(family.cast_unsigned());
-        is_other.push(condition(0, SeccompCmpOp::Ne, family)?);
+    match sockets {
+        Sockets::OfNamespaces => {
+            rules.insert(libc::SYS_socket, vec![is_none_of(0, &FAMILIES)?]);
+        }
+        Sockets::OfMachine | Sockets::ToPorts => refuse_shared(&mut rules, sockets)?,
     }
-    rules.insert(libc::SYS_socket, vec![SeccompRule::new(is_other)?]);
     #[cfg(target_arch = "x86_64")]
     {
         let x32 = rules
@@ -154,4 +198,65 @@ fn refused() -> Result<Rules, seccompiler::BackendError> {
         rules.extend(X32_REFUSED.map(|number| (number | X32, Vec::new())));
     }
     Ok(rules)
+}
+
+/// Refused if an argument is none of these.
+fn is_none_of(argument: u8, allowed: &[libc::c_int]) -> Result<SeccompRule, BackendError> {
+    let different = allowed.iter().map(|value| {
+        let value = u64::from(value.cast_unsigned());
+        condition(argument, SeccompCmpOp::Ne, value)
+    });
+    SeccompRule::new(different.collect::<Result<_, _>>()?)
+}
+
+/// Refused if the type of a socket, which is in the second argument, is one of these. Other bits are
+/// flags.
+fn has_type(types: &[libc::c_int]) -> Result<Vec<SeccompRule>, BackendError> {
+    let rules = types.iter().map(|kind| {
+        let kind = u64::from(kind.cast_unsigned());
+        SeccompRule::new(vec![condition(1, SeccompCmpOp::MaskedEq(TYPE), kind)?])
+    });
+    rules.collect()
+}
+
+/// What the partial level refuses because no namespace keeps it inside.
+fn refuse_shared(rules: &mut Rules, sockets: Sockets) -> Result<(), BackendError> {
+    for number in SHARED {
+        rules.insert(*number, Vec::new());
+    }
+    // The limits of another process: Landlock does not ask for them.
+    let is_other = SeccompRule::new(vec![condition(0, SeccompCmpOp::Ne, 0)?])?;
+    rules.insert(libc::SYS_prlimit64, vec![is_other]);
+    // A pair of datagram sockets is no pair: each can send to any socket file.
+    let mut pairs = has_type(&[libc::SOCK_DGRAM, libc::SOCK_RAW])?;
+    pairs.push(is_none_of(0, &[libc::AF_UNIX])?);
+    rules.insert(libc::SYS_socketpair, pairs);
+    if sockets == Sockets::OfMachine {
+        let families = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+        // Addresses and routes; the other protocols tell more.
+        let is_netlink = u64::from(libc::AF_NETLINK.cast_unsigned());
+        let is_other = SeccompRule::new(vec![
+            condition(0, SeccompCmpOp::Eq, is_netlink)?,
+            condition(2, SeccompCmpOp::Ne, 0)?,
+        ])?;
+        rules.insert(libc::SYS_socket, vec![is_none_of(0, &families)?, is_other]);
+        return Ok(());
+    }
+    // Landlock knows plain TCP alone, neither datagrams nor MPTCP, SCTP and SMC.
+    let mut refused = vec![is_none_of(0, &[libc::AF_INET, libc::AF_INET6])?];
+    let others: Vec<libc::c_int> = (0..16).filter(|it| *it != libc::SOCK_STREAM).collect();
+    refused.extend(has_type(&others)?);
+    refused.push(is_none_of(2, &[0, libc::IPPROTO_TCP])?);
+    rules.insert(libc::SYS_socket, refused);
+    // A socket that listens without an address gets a port, and Landlock is not asked.
+    rules.insert(libc::SYS_listen, Vec::new());
+    for (number, flags) in [
+        (libc::SYS_sendto, 3),
+        (libc::SYS_sendmsg, 2),
+        (libc::SYS_sendmmsg, 3),
+    ] {
+        let connects = condition(flags, SeccompCmpOp::MaskedEq(FAST_OPEN), FAST_OPEN)?;
+        rules.insert(number, vec![SeccompRule::new(vec![connects])?]);
+    }
+    Ok(())
 }

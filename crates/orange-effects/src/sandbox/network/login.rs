@@ -16,6 +16,7 @@ use super::body::receive_body;
 use super::head::Head;
 use super::proxy::refuse;
 use crate::forge::{Proxies, tls_config};
+use crate::sandbox::secret::Secret;
 
 /// How long a caller may take to send a request, or to read a part of the answer.
 const TIMEOUT: Duration = Duration::from_mins(2);
@@ -160,7 +161,7 @@ impl LoginService {
     /// Whether a header's value is what the agent has as its login.
     fn is_placeholder(&self, value: &[u8]) -> bool {
         let value = value.strip_prefix(b"Bearer ").unwrap_or(value);
-        value == self.login.placeholder.as_bytes()
+        Secret::of(self.login.placeholder.clone()).is(value)
     }
 
     fn send(&self, head: &Head, body: Vec<u8>) -> Result<Response<Body>, String> {

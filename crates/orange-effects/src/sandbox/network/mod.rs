@@ -16,6 +16,7 @@ mod relay;
 use orange_config::HostPort;
 use serde::{Deserialize, Serialize};
 
+use bridge::PROXY_USER;
 pub(super) use bridge::{Bridge, open_bridges, proxy_bridge};
 pub(super) use connections::serve;
 pub use login::InjectedLogin;
@@ -23,6 +24,7 @@ pub(super) use login::LoginService;
 pub use ports::PortForward;
 pub(super) use ports::{can_connect, reach, serve_ports};
 pub(super) use proxy::answer_proxy;
+pub(super) use relay::Stream;
 
 /// What an agent reaches over the network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use orange_config::HostPort;
 
+use super::PROXY_USER;
 use super::addresses::is_public;
 use super::head::Head;
 use super::relay::relay;
+use crate::sandbox::secret::Secret;
 
 /// How long a host may take to answer a connection, and a caller to send its head.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -23,8 +25,12 @@ const OWN_HEADERS: [&str; 5] = [
     "upgrade",
 ];
 
-/// Answers one connection.
-pub(in crate::sandbox) fn answer_proxy(stream: UnixStream, hosts: &[HostPort]) -> io::Result<()> {
+/// Answers one connection. Where others reach the proxy too, a request must have the secret.
+pub(in crate::sandbox) fn answer_proxy(
+    stream: UnixStream,
+    hosts: &[HostPort],
+    secret: Option<&Secret>,
+) -> io::Result<()> {
     stream.set_read_timeout(Some(TIMEOUT))?;
     stream.set_write_timeout(Some(TIMEOUT))?;
     let mut reader = BufReader::new(stream);
@@ -33,6 +39,9 @@ pub(in crate::sandbox) fn answer_proxy(stream: UnixStream, hosts: &[HostPort]) -
         Ok(None) => return Ok(()),
         Err(error) => return refuse(reader.get_ref(), "400 Bad Request", &error.to_string()),
     };
+    if secret.is_some_and(|secret| !has_secret(&head, secret)) {
+        return require_secret(reader.get_ref());
+    }
     let is_tunnel = head.method == "CONNECT";
     let Some(target) = Target::of(&head, is_tunnel) else {
         let reason = "this is a proxy: name a host";
@@ -71,6 +80,39 @@ pub(in crate::sandbox) fn answer_proxy(stream: UnixStream, hosts: &[HostPort]) -
     stream.set_read_timeout(None)?;
     stream.set_write_timeout(None)?;
     relay(stream, server)
+}
+
+fn has_secret(head: &Head, secret: &Secret) -> bool {
+    let expected = Secret::of(format!(
+        "Basic {}",
+        base64(format!("{PROXY_USER}:{}", secret.text()).as_bytes())
+    ));
+    let mut values = head.values("proxy-authorization");
+    values.any(|value| expected.is(value))
+}
+
+fn require_secret(mut stream: &UnixStream) -> io::Result<()> {
+    let answer = "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic \
+                  realm=\"orange\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    stream.write_all(answer.as_bytes())
+}
+
+/// The encoding of credentials in a header.
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
+        let bits = (byte(0) << 16) | (byte(1) << 8) | byte(2);
+        for at in 0..4 {
+            let digit = (bits >> (18 - 6 * at)) & 63;
+            text.push(match usize::try_from(digit) {
+                Ok(digit) if at <= chunk.len() => char::from(ALPHABET[digit]),
+                _ => '=',
+            });
+        }
+    }
+    text
 }
 
 /// What a request is for.
@@ -151,4 +193,23 @@ pub(super) fn refuse(mut stream: &UnixStream, status: &str, reason: &str) -> io:
          {length}\r\nConnection: close\r\n\r\n{reason}\n"
     );
     stream.write_all(answer.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_encoded() {
+        for (text, expected) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("orange:a2b3", "b3JhbmdlOmEyYjM="),
+            ("\u{ff}\u{fe}>", "w7/Dvj4="),
+        ] {
+            assert_eq!(base64(text.as_bytes()), expected, "{text}");
+        }
+    }
 }

@@ -77,6 +77,7 @@ fn text(explanation: &SandboxExplanation, width: Option<usize>) -> Text {
     lines.push("agent", &format!("{whose}, with {}", explanation.harness));
     let level = match (explanation.level, &explanation.run) {
         (Level::Full, _) => String::from("full"),
+        (Level::Partial, _) => String::from("partial: Landlock and seccomp without namespaces"),
         (Level::None, Some(_)) => String::from("none: it was started without a sandbox"),
         (Level::None, None) => String::from(match explanation.mode {
             SandboxMode::Off => "none: `sandbox.mode` is \"off\"",

@@ -1,0 +1,4 @@
+//! The level without namespaces.
+
+mod files;
+mod reach;
