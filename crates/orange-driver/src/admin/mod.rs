@@ -12,6 +12,7 @@ pub(crate) mod register_project;
 pub(crate) mod releases;
 pub(crate) mod remove_workspace;
 pub(crate) mod set_aside;
+mod sandbox;
 pub(crate) mod skills;
 pub(crate) mod uninstall;
 mod worktree_repository;

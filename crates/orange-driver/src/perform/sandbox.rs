@@ -18,11 +18,10 @@ use crate::failure::Failure;
 use crate::perform::Performer;
 use crate::workspaces::private_repository::{RepositoryMounts, RepositoryUser};
 use crate::workspaces::sandbox::agent::{RunPlaces, SandboxedAgent};
-use crate::workspaces::sandbox::choice::SandboxChoice;
+use crate::workspaces::sandbox::choice::ChosenSandbox;
 
 impl Performer {
-    /// The sandbox of a run; `None` if the user did not turn it on, or if this machine has none and
-    /// the user does not require one. `environment` is that of the agent.
+    /// The sandbox of a run; `None` if the user turned it off. `environment` is that of the agent.
     pub(super) fn describe_sandbox(
         &self,
         task: &Task,
@@ -35,15 +34,8 @@ impl Performer {
         let project = projects.require(&task.project);
         let project = project.map_err(Failure::permanent)?;
         let choice = self.workspaces.choose_sandbox(task, project);
-        let (bwrap, settings) = match choice.map_err(Failure::permanent)? {
-            SandboxChoice::Use { bwrap, settings } => (bwrap, settings),
-            SandboxChoice::Off => return Ok(None),
-            SandboxChoice::Unavailable { reason, fix } => {
-                let more = json!({ "run": spawn.run, "reason": reason, "fix": fix });
-                let context = &self.context;
-                context.log(LogLevel::Warn, &task.id, "started without a sandbox", more);
-                return Ok(None);
-            }
+        let Some(ChosenSandbox { bwrap, settings }) = choice.map_err(Failure::permanent)? else {
+            return Ok(None);
         };
         let directory = TaskDirectory::new(&self.context.home, &task.project, &task.id);
         let directory = directory.map_err(Failure::permanent)?;

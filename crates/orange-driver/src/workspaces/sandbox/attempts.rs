@@ -51,8 +51,7 @@ impl Workspaces {
     /// Makes the attempts with the network of the settings, and again without a sandbox.
     pub fn try_sandbox(&self, project: Option<&Project>) -> Result<SandboxTrial, DriverError> {
         let environment = &self.context.environment;
-        let worktrees = self.context.home.workspaces();
-        let capabilities = Capabilities::find(environment, &[&worktrees]);
+        let capabilities = self.context.capabilities();
         let bwrap = capabilities.startable_bwrap();
         let bwrap = bwrap.ok_or_else(|| DriverError::no_sandbox(&capabilities))?;
         let home = environment.home.as_deref();

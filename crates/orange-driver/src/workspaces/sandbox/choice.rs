@@ -7,62 +7,57 @@ use orange_effects::sandbox::Capabilities;
 use orange_engine::Task;
 
 use crate::DriverError;
+use crate::context::Context;
 use crate::steps::pinned_workflow;
 use crate::workspaces::Workspaces;
 
-/// What the settings and this machine lead to.
+/// A sandbox that the settings ask for and that this machine can make.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SandboxChoice {
-    /// The user did not turn it on.
-    Off,
-    /// This machine can make none, and the user does not require one.
-    Unavailable { reason: String, fix: String },
-    /// Made with this bwrap.
-    Use {
-        bwrap: PathBuf,
-        settings: SandboxSettings,
-    },
+pub(crate) struct ChosenSandbox {
+    pub(crate) bwrap: PathBuf,
+    pub(crate) settings: SandboxSettings,
+}
+
+impl Context {
+    /// The sandbox of a project's agents, or of one that is not registered yet. `None` if the user
+    /// turned it off; an error if this machine can make none.
+    pub(crate) fn choose_sandbox(
+        &self,
+        project: Option<&Project>,
+    ) -> Result<Option<ChosenSandbox>, DriverError> {
+        let settings = self.settings(project)?.sandbox;
+        if settings.mode == SandboxMode::Off {
+            return Ok(None);
+        }
+        let capabilities = self.capabilities();
+        let Some(bwrap) = capabilities.startable_bwrap() else {
+            return Err(DriverError::no_sandbox(&capabilities));
+        };
+        Ok(Some(ChosenSandbox {
+            bwrap: bwrap.to_owned(),
+            settings,
+        }))
+    }
 }
 
 impl Workspaces {
-    /// Fails if the user or the task's workflow requires a sandbox and there can be none.
+    /// The same for a task, whose workflow may need a sandbox.
     pub(crate) fn choose_sandbox(
         &self,
         task: &Task,
         project: &Project,
-    ) -> Result<SandboxChoice, DriverError> {
-        let settings = self.context.settings(Some(project))?.sandbox;
-        let is_required =
-            settings.mode == SandboxMode::Required || self.workflow_needs_sandbox(task)?;
-        if settings.mode == SandboxMode::Off {
-            if is_required {
-                return Err(DriverError::NoSandbox {
-                    reason: format!(
-                        "the workflow `{}` needs one, and `sandbox.mode` is \"off\"",
-                        task.workflow
-                    ),
-                    fix: String::from("set `sandbox.mode` to \"auto\" or \"required\""),
-                });
-            }
-            return Ok(SandboxChoice::Off);
-        }
-        let worktrees = self.context.home.workspaces();
-        let capabilities = Capabilities::find(&self.context.environment, &[&worktrees]);
-        if let Some(bwrap) = capabilities.startable_bwrap() {
-            let bwrap = bwrap.to_owned();
-            return Ok(SandboxChoice::Use { bwrap, settings });
-        }
-        let (reason, fix) = obstacle(&capabilities);
-        if is_required {
-            let fix = match settings.mode {
-                SandboxMode::Required => format!(
-                    "{fix}; or set `sandbox.mode` to \"auto\" or \"off\" to do without a sandbox"
+    ) -> Result<Option<ChosenSandbox>, DriverError> {
+        let chosen = self.context.choose_sandbox(Some(project))?;
+        if chosen.is_none() && self.workflow_needs_sandbox(task)? {
+            return Err(DriverError::NoSandbox {
+                reason: format!(
+                    "the workflow `{}` needs one, and `sandbox.mode` is \"off\"",
+                    task.workflow
                 ),
-                _ => fix,
-            };
-            return Err(DriverError::NoSandbox { reason, fix });
+                fix: String::from("set `sandbox.mode` to \"auto\" or \"required\""),
+            });
         }
-        Ok(SandboxChoice::Unavailable { reason, fix })
+        Ok(chosen)
     }
 
     fn workflow_needs_sandbox(&self, task: &Task) -> Result<bool, DriverError> {
@@ -78,17 +73,14 @@ impl Workspaces {
     }
 }
 
-/// Why this machine can make no sandbox, and what to do about it.
-fn obstacle(capabilities: &Capabilities) -> (String, String) {
-    let gap = capabilities.obstacle();
-    let reason = gap.map_or("this machine has none", |gap| &gap.reason);
-    let fix = gap.map_or("use another machine", |gap| &gap.fix);
-    (reason.to_owned(), fix.to_owned())
-}
-
 impl DriverError {
+    /// Why this machine can make no sandbox, and what to do about it.
     pub(super) fn no_sandbox(capabilities: &Capabilities) -> DriverError {
-        let (reason, fix) = obstacle(capabilities);
-        DriverError::NoSandbox { reason, fix }
+        let gap = capabilities.obstacle();
+        let fix = gap.map_or("use another machine", |gap| &gap.fix);
+        DriverError::NoSandbox {
+            reason: gap.map_or("this machine has none", |gap| &gap.reason).to_owned(),
+            fix: format!("{fix}; or set `sandbox.mode` to \"off\" to do without a sandbox"),
+        }
     }
 }

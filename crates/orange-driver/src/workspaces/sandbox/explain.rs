@@ -88,8 +88,7 @@ impl Workspaces {
         let projects = self.context.projects()?;
         let project = projects.require(&task.project)?;
         let settings = self.context.settings(Some(project))?.sandbox;
-        let worktrees = self.context.home.workspaces();
-        let capabilities = Capabilities::find(&self.context.environment, &[&worktrees]);
+        let capabilities = self.context.capabilities();
         let explanation = SandboxExplanation {
             task: task.id.clone(),
             run: live.as_ref().map(|run| run.id.clone()),

@@ -8,16 +8,15 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use orange_config::{LogLevel, Project, SandboxSettings};
+use orange_config::{Project, SandboxSettings};
 use orange_effects::command::Invocation;
 use orange_effects::git::{Git, GitError};
 use orange_effects::private_file;
 use orange_effects::sandbox::{DescribeRequest, Mount, Network, describe, start_proxy};
 use orange_engine::Task;
 use orange_store::{TaskDirectory, WorkspaceRecord};
-use serde_json::json;
 
-use super::choice::SandboxChoice;
+use super::choice::ChosenSandbox;
 use super::program::ProgramSandbox;
 use crate::DriverError;
 use crate::workspaces::Workspaces;
@@ -90,30 +89,20 @@ impl Workspaces {
         command: TaskCommand<'_>,
         repository: impl FnOnce() -> Result<Vec<Mount>, DriverError>,
     ) -> Result<Invocation, DriverError> {
-        match self.choose_sandbox(task, project)? {
-            SandboxChoice::Use { bwrap, settings } => {
-                let directory = TaskDirectory::new(&self.context.home, &task.project, &task.id)?;
-                let home = commands_folder(&directory).join("home");
-                fs::create_dir_all(&home).map_err(|error| DriverError::NoSandbox {
-                    reason: format!("cannot create `{}`: {error}", home.display()),
-                    fix: String::from("correct that, then run the command again"),
-                })?;
-                let repository = repository()?;
-                let network = self.network_of(task, &settings, &[])?;
-                self.sandbox_for_command(&bwrap, settings, &home, repository, network, &command)
-            }
-            choice => {
-                if let SandboxChoice::Unavailable { reason, fix } = choice {
-                    let program = command.program;
-                    let more = json!({ "program": program, "reason": reason, "fix": fix });
-                    let context = &self.context;
-                    context.log(LogLevel::Warn, &task.id, "ran without a sandbox", more);
-                }
-                Ok(Invocation::new(command.program, command.variables)
-                    .arguments(command.arguments)
-                    .directory(command.directory))
-            }
-        }
+        let Some(ChosenSandbox { bwrap, settings }) = self.choose_sandbox(task, project)? else {
+            return Ok(Invocation::new(command.program, command.variables)
+                .arguments(command.arguments)
+                .directory(command.directory));
+        };
+        let directory = TaskDirectory::new(&self.context.home, &task.project, &task.id)?;
+        let home = commands_folder(&directory).join("home");
+        fs::create_dir_all(&home).map_err(|error| DriverError::NoSandbox {
+            reason: format!("cannot create `{}`: {error}", home.display()),
+            fix: String::from("correct that, then run the command again"),
+        })?;
+        let repository = repository()?;
+        let network = self.network_of(task, &settings, &[])?;
+        self.sandbox_for_command(&bwrap, settings, &home, repository, network, &command)
     }
 
     fn sandbox_for_command(

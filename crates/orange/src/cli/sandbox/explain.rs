@@ -80,8 +80,7 @@ fn text(explanation: &SandboxExplanation, width: Option<usize>) -> Text {
         (Level::None, Some(_)) => String::from("none: it was started without a sandbox"),
         (Level::None, None) => String::from(match explanation.mode {
             SandboxMode::Off => "none: `sandbox.mode` is \"off\"",
-            SandboxMode::Auto => "none: agents start without a sandbox",
-            SandboxMode::Required => "none: agents do not start",
+            SandboxMode::Auto | SandboxMode::Required => "none: agents do not start",
         }),
     };
     lines.push("level", &level);
