@@ -23,11 +23,12 @@ pub struct SandboxSettings {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum SandboxMode {
-    #[default]
+    /// Only the user can decide this.
     Off,
-    /// If this machine can.
+    /// The best one that this machine can make.
+    #[default]
     Auto,
-    /// An agent without a sandbox is not started.
+    /// Only a full one.
     Required,
 }
 

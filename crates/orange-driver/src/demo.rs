@@ -150,6 +150,8 @@ impl Demo {
              [environment]\nset = {{ DEMO_PAUSE = \"{pause}\" }}\n"
         );
         write(&home.harnesses().join("robot.toml"), &definition)?;
+        // The robot does only what this program wrote, and the demo works on every machine.
+        write(&home.settings(), "[sandbox]\nmode = \"off\"\n")?;
         let repository = self.folder.join(PROJECT);
         for (name, text) in FILES {
             write(&repository.join(name), text)?;

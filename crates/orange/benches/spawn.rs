@@ -100,6 +100,8 @@ impl Bench {
         let harness = "name = \"script\"\nbinary = \"/bin/sleep\"\n[args]\nfull = [\"600\"]\n\
                        reduced = [\"600\"]\n";
         fs::write(bench.path("home/harnesses/script.toml"), harness).unwrap();
+        let settings = "[sandbox]\nmode = \"off\"\n";
+        fs::write(bench.path("home/config.toml"), settings).unwrap();
         let added = bench.driver().admin.add_project(
             &repo,
             Some(ProjectName::new("app")),

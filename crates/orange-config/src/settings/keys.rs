@@ -465,8 +465,8 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "sandbox.mode",
         kind: Kind::OneOf(&["off", "auto", "required"]),
-        meaning: "Whether agents run in a sandbox: never (`off`), if this machine can (`auto`), or else not at all (`required`).",
-        default: || Some(Value::text("off")),
+        meaning: "Whether agents run in a sandbox: never (`off`), in the best one that this machine can make (`auto`), or only in a full one (`required`). Where there can be none, only `off` lets them start.",
+        default: || Some(Value::text("auto")),
         project: |it| it.sandbox_mode.map(|mode| Value::text(mode.word())),
         policy: PolicyRule::Stricter,
         ..PLAIN

@@ -4,6 +4,7 @@
 //! `config.toml`, then the policy of the repository that the user allowed, then the default. The
 //! sandbox is the exception: there the stricter of the policy and `config.toml` counts.
 
+pub(crate) mod edit;
 pub(crate) mod file;
 pub(crate) mod keys;
 pub(crate) mod merge;

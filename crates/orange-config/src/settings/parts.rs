@@ -96,9 +96,9 @@ pub(super) fn sandbox_settings(
     more: impl Iterator<Item = String>,
 ) -> SandboxSettings {
     let mode = match text("sandbox.mode").as_deref() {
-        Some("auto") => SandboxMode::Auto,
+        Some("off") => SandboxMode::Off,
         Some("required") => SandboxMode::Required,
-        _ => SandboxMode::Off,
+        _ => SandboxMode::Auto,
     };
     let network = match text("sandbox.network").as_deref() {
         Some("open") => NetworkMode::Open,

@@ -11,6 +11,7 @@ pub(crate) mod rebuild;
 pub(crate) mod register_project;
 pub(crate) mod releases;
 pub(crate) mod remove_workspace;
+mod sandbox;
 pub(crate) mod set_aside;
 pub(crate) mod skills;
 pub(crate) mod uninstall;

@@ -15,6 +15,7 @@ pub(crate) mod redactor;
 pub(crate) mod router_pause;
 pub(crate) mod run_location;
 pub(crate) mod run_sandbox;
+mod sandbox_support;
 pub(crate) mod script_runs;
 pub(crate) mod skills;
 pub(crate) mod supervision;
@@ -36,6 +37,7 @@ use crate::DriverError;
 use crate::context::progress::Progress;
 use crate::context::read_store::IdleStore;
 use crate::context::router_pause::RouterPause;
+use crate::context::sandbox_support::KnownCapabilities;
 
 /// How long another process's commit usually takes.
 const USUAL_COMMIT: Duration = Duration::from_millis(500);
@@ -59,6 +61,7 @@ pub struct Context {
     pub(crate) progress: Progress,
     pub(crate) router_pause: RouterPause,
     pub(crate) idle_store: IdleStore,
+    capabilities: KnownCapabilities,
 }
 
 /// Limits on retries and waiting.
@@ -130,6 +133,7 @@ impl Context {
             progress: Progress::default(),
             router_pause: RouterPause::default(),
             idle_store: IdleStore::default(),
+            capabilities: KnownCapabilities::default(),
         })
     }
 

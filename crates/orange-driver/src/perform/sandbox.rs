@@ -16,13 +16,12 @@ use crate::context::run_location::report_folder;
 use crate::context::run_sandbox::RunSandbox;
 use crate::failure::Failure;
 use crate::perform::Performer;
-use crate::workspaces::private_repository::{RepositoryMounts, RepositoryUser};
+use crate::workspaces::private_repository::{RepositoryMounts, RepositoryUser, WITHOUT_NAMESPACES};
 use crate::workspaces::sandbox::agent::{RunPlaces, SandboxedAgent};
-use crate::workspaces::sandbox::choice::SandboxChoice;
+use crate::workspaces::sandbox::choice::ChosenSandbox;
 
 impl Performer {
-    /// The sandbox of a run; `None` if the user did not turn it on, or if this machine has none and
-    /// the user does not require one. `environment` is that of the agent.
+    /// The sandbox of a run; `None` if the user turned it off. `environment` is that of the agent.
     pub(super) fn describe_sandbox(
         &self,
         task: &Task,
@@ -35,15 +34,8 @@ impl Performer {
         let project = projects.require(&task.project);
         let project = project.map_err(Failure::permanent)?;
         let choice = self.workspaces.choose_sandbox(task, project);
-        let (bwrap, settings) = match choice.map_err(Failure::permanent)? {
-            SandboxChoice::Use { bwrap, settings } => (bwrap, settings),
-            SandboxChoice::Off => return Ok(None),
-            SandboxChoice::Unavailable { reason, fix } => {
-                let more = json!({ "run": spawn.run, "reason": reason, "fix": fix });
-                let context = &self.context;
-                context.log(LogLevel::Warn, &task.id, "started without a sandbox", more);
-                return Ok(None);
-            }
+        let Some(ChosenSandbox { bwrap, settings }) = choice.map_err(Failure::permanent)? else {
+            return Ok(None);
         };
         let directory = TaskDirectory::new(&self.context.home, &task.project, &task.id);
         let directory = directory.map_err(Failure::permanent)?;
@@ -60,16 +52,29 @@ impl Performer {
             given: given.collect(),
             writable: vec![report_folder(&run)],
             repository: Vec::new(),
+            temporary: Some(run.join("launch/temporary")),
         };
         let mut shared = None;
         if let Some(workspace) = workspace {
             places.writable.push(workspace.path.clone());
             let user = RepositoryUser::of(&spawn.role, &spawn.run);
+            let level = match bwrap {
+                Some(_) => Level::Full,
+                None => Level::Partial,
+            };
             let mounts = self
                 .workspaces
-                .prepare_private_repository(task, project, workspace, user);
-            match mounts.map_err(Failure::temporary)? {
+                .prepare_repository(task, project, workspace, user, level);
+            let mounts = mounts.map_err(|error| match error {
+                DriverError::NoSandbox { .. } => Failure::permanent(error),
+                _ => Failure::temporary(error),
+            })?;
+            match mounts {
                 RepositoryMounts::Private(mounts) => places.repository = mounts,
+                RepositoryMounts::Parts(mounts) => {
+                    places.repository = mounts;
+                    shared = Some(WITHOUT_NAMESPACES.to_owned());
+                }
                 RepositoryMounts::Shared { directory, reason } => {
                     let more = json!({ "run": spawn.run, "reason": reason });
                     let context = &self.context;
@@ -86,7 +91,7 @@ impl Performer {
             task,
             harness,
             environment,
-            bwrap: &bwrap,
+            bwrap: bwrap.as_deref(),
             settings,
         };
         let description = self.workspaces.describe_agent(agent, places);
@@ -95,7 +100,7 @@ impl Performer {
             _ => Failure::temporary(error),
         })?;
         let sandbox = RunSandbox {
-            level: Level::Full,
+            level: description.level(),
             shared_repository: shared,
             description,
         };

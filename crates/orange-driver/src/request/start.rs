@@ -69,6 +69,12 @@ impl Requests {
         Ok(())
     }
 
+    /// Fails if no agent of this project could start, because this machine can make no sandbox and
+    /// the user did not turn it off.
+    pub fn require_sandbox(&self, project: Option<&Project>) -> Result<(), DriverError> {
+        self.context.choose_sandbox(project).map(|_| ())
+    }
+
     /// Creates a task and performs the effects of its initial status.
     pub fn create(&self, new: &NewTaskRequest, waiting: WaitPolicy) -> Result<Answer, DriverError> {
         Ok(self.create_registering(new, waiting)?.0)

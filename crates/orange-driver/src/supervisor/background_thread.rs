@@ -3,6 +3,10 @@
 use std::fmt;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// The longest pause between two runs.
+const LONGEST_REST: Duration = Duration::from_millis(250);
 
 /// A handle to the thread. When it is dropped, the thread exits after its current run.
 pub(super) struct BackgroundThread {
@@ -11,7 +15,9 @@ pub(super) struct BackgroundThread {
 }
 
 impl BackgroundThread {
-    /// Starts a thread that does the work; several requests during a run cause one more run.
+    /// Starts a thread that does the work; several requests during a run cause one more run. The
+    /// thread rests as long as the run took, so that requests that never end leave half a core to
+    /// others.
     pub(super) fn new(
         name: &str,
         mut work: impl FnMut() + Send + 'static,
@@ -20,7 +26,9 @@ impl BackgroundThread {
         let work = move || {
             while requests.recv().is_ok() {
                 while requests.try_recv().is_ok() {}
+                let begun = Instant::now();
                 work();
+                thread::sleep(begun.elapsed().min(LONGEST_REST));
             }
         };
         let thread = thread::Builder::new().name(name.to_owned());

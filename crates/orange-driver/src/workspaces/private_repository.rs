@@ -13,7 +13,7 @@ use orange_effects::git::{
     Git, Import, ImportRefusal, ImportRequest, InsidePaths, PrivateRepository, PrivateRequest,
     PrivateResult, Refresh, Worktree,
 };
-use orange_effects::sandbox::{Mount, OBJECTS, UPSTREAM};
+use orange_effects::sandbox::{Level, Mount, OBJECTS, UPSTREAM};
 use orange_engine::Task;
 use orange_engine::names::{BranchName, RunId};
 use orange_engine::role::Role;
@@ -41,6 +41,28 @@ pub(crate) enum RepositoryMounts {
     Private(Vec<Mount>),
     /// The real one, because a private one does not support what it uses.
     Shared { directory: PathBuf, reason: String },
+    /// The real one at the partial level: readable, and parts of it writable.
+    Parts(Vec<Mount>),
+}
+
+/// Why an agent at the partial level shares the repository.
+pub(crate) const WITHOUT_NAMESPACES: &str = "a private one needs a full sandbox";
+
+/// What is writable of a repository at the partial level. Its configuration, its hooks, its
+/// `packed-refs` and the files of other worktrees are not.
+const WRITABLE_PARTS: [&str; 4] = ["objects", "refs", "logs", "reftable"];
+
+/// The parts of a repository that an agent at the partial level uses.
+pub(crate) fn repository_parts(git: &Git, worktree: &Worktree<'_>) -> Vec<Mount> {
+    let shared = git.shared_directory();
+    let parts = WRITABLE_PARTS.iter().map(|name| shared.join(name));
+    let parts = parts.filter(|path| path.is_dir());
+    let parts = parts.chain([worktree.directory().to_owned()]);
+    let parts = parts.map(|path| Mount::Repository { path: path.into() });
+    let whole = Mount::ReadOnly {
+        path: shared.into(),
+    };
+    [whole].into_iter().chain(parts).collect()
 }
 
 /// Whose private repository it is.
@@ -77,8 +99,35 @@ pub(crate) fn commands_folder(directory: &TaskDirectory) -> PathBuf {
 }
 
 impl Workspaces {
+    /// What a program at this level sees of the repository.
+    pub(crate) fn prepare_repository(
+        &self,
+        task: &Task,
+        project: &Project,
+        workspace: &WorkspaceRecord,
+        user: RepositoryUser<'_>,
+        level: Level,
+    ) -> Result<RepositoryMounts, DriverError> {
+        if level == Level::Full {
+            return self.prepare_private_repository(task, project, workspace, user);
+        }
+        if let Some(private) = self.private_repositories(task)?.first() {
+            let folder = private.common_directory().display().to_string();
+            return Err(DriverError::NoSandbox {
+                reason: format!(
+                    "the task was begun in a full one, and its commits are in `{folder}`, which a \
+                     partial one cannot show"
+                ),
+                fix: String::from("make bwrap work again, or cancel the task and create it again"),
+            });
+        }
+        let git = self.open_repository(project)?;
+        let worktree = git.worktree(&workspace.path)?;
+        Ok(RepositoryMounts::Parts(repository_parts(&git, &worktree)))
+    }
+
     /// Makes sure that there is a private repository with the current refs of the real one.
-    pub(crate) fn prepare_private_repository(
+    fn prepare_private_repository(
         &self,
         task: &Task,
         project: &Project,

@@ -46,7 +46,7 @@ impl Fleet {
              reduced = {arguments:?}\n"
         );
         fs::write(fleet.path("home/harnesses/script.toml"), harness).unwrap();
-        let pool = format!("[pool]\nsize = {sessions}\n");
+        let pool = format!("[pool]\nsize = {sessions}\n[sandbox]\nmode = \"off\"\n");
         fs::write(fleet.path("home/config.toml"), pool).unwrap();
         let added = fleet.driver().admin.add_project(
             &fleet.path("repo"),

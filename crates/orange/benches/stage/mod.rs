@@ -16,7 +16,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// A home with these settings, and the project `repo` with one empty commit.
+    /// A home with these settings and without a sandbox, and the project `repo` with one empty commit.
     pub fn new(settings: &str) -> Stage {
         let stage = Stage {
             root: TempDir::with_prefix("o-bench-").unwrap(),
@@ -25,6 +25,7 @@ impl Stage {
             fs::create_dir_all(stage.path(folder)).unwrap();
         }
         fs::write(stage.path("home/harnesses/script.toml"), HARNESS).unwrap();
+        let settings = format!("{settings}\n[sandbox]\nmode = \"off\"\n");
         fs::write(stage.path("home/config.toml"), settings).unwrap();
         for line in [
             "init -q -b main",

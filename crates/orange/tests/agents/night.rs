@@ -69,6 +69,9 @@ share = 100
 [forge.issues]
 label = "agent"
 workflow = "autopilot"
+
+[sandbox]
+mode = "off"
 "#;
 
 /// How much happens.

@@ -28,6 +28,7 @@ fn stage(agent: Agent, settings: &str) -> Stage {
     assert!(init.unwrap().success());
     stage.git_text(&format!("remote add origin {}", remote.display()));
     let home = stage.path("person/orange");
+    let settings = format!("{settings}\n[sandbox]\nmode = \"off\"\n");
     std::fs::write(home.join("config.toml"), settings).unwrap();
     stage
 }

@@ -171,6 +171,7 @@ impl Stage {
         ] {
             assert!(stage.git(call).status.success(), "git {call}");
         }
+        stage.surround(Around::Nothing, "");
         stage
     }
 

@@ -57,6 +57,7 @@ impl HomeFixture {
         );
         assert!(added.unwrap().1);
         fixture.configure("pool_size", &pool.into());
+        fixture.configure("sandbox_mode", &"off".into());
         fixture
     }
 

@@ -105,6 +105,9 @@ impl Stage {
             Some(HarnessName::new("script")),
         );
         assert!(added.unwrap().1);
+        // The script of an agent is in a folder that no sandbox shows. Tests replace the settings,
+        // so this stands with the project.
+        stage.configure("sandbox_mode", &"off".into());
         stage
     }
 

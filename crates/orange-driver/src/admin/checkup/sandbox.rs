@@ -7,17 +7,16 @@ use super::{Checkup, Health};
 use crate::admin::Admin;
 
 impl Admin {
-    /// What a sandbox on this machine would be. A problem only if the user turned the sandbox on.
+    /// What a sandbox on this machine would be. No problem if the user turned it off.
     pub(super) fn check_sandbox(&self, settings: &SandboxSettings) -> Checkup {
-        let worktrees = self.context.home.workspaces();
-        let capabilities = Capabilities::find(&self.context.environment, &[&worktrees]);
+        let capabilities = self.context.capabilities();
         let health = match (
             settings.mode,
             capabilities.level,
             capabilities.gaps.as_slice(),
         ) {
             (SandboxMode::Off, _, _) | (_, Level::Full, []) => Health::Ok,
-            (SandboxMode::Required, Level::None | Level::Partial, _) => Health::Error,
+            (_, Level::None, _) | (SandboxMode::Required, Level::Partial, _) => Health::Error,
             _ => Health::Warning,
         };
         let checkup = Checkup::new("sandbox", health, describe(settings.mode, &capabilities));
@@ -31,10 +30,11 @@ impl Admin {
 fn describe(mode: SandboxMode, capabilities: &Capabilities) -> String {
     let level = match (mode, capabilities.level) {
         (SandboxMode::Off, Level::Full) => "off; this machine can make one",
-        (SandboxMode::Off, _) => "off; this machine cannot make one",
+        (SandboxMode::Off, Level::Partial) => "off; this machine can make a partial one",
+        (SandboxMode::Off, Level::None) => "off; this machine cannot make one",
         (_, Level::Full) => "on",
-        (SandboxMode::Auto, _) => "agents start without one",
-        (SandboxMode::Required, _) => "agents do not start",
+        (SandboxMode::Auto, Level::Partial) => "on, but partial",
+        (SandboxMode::Auto | SandboxMode::Required, _) => "agents do not start",
     };
     let mut parts = vec![level.to_owned()];
     if let Some(bwrap) = &capabilities.bwrap {

@@ -17,7 +17,8 @@ pub(crate) struct SandboxedAgent<'a> {
     pub(crate) harness: &'a Harness,
     /// The environment that the agent's variables come from.
     pub(crate) environment: &'a Environment,
-    pub(crate) bwrap: &'a Path,
+    /// `None` at the partial level.
+    pub(crate) bwrap: Option<&'a Path>,
     pub(crate) settings: SandboxSettings,
 }
 
@@ -32,6 +33,8 @@ pub(crate) struct RunPlaces {
     pub(crate) given: Vec<PathBuf>,
     pub(crate) writable: Vec<PathBuf>,
     pub(crate) repository: Vec<Mount>,
+    /// Where temporary files go at the partial level.
+    pub(crate) temporary: Option<PathBuf>,
 }
 
 impl Workspaces {
@@ -61,12 +64,12 @@ impl Workspaces {
         own.push(self.context.home.skills());
         own.extend(places.own);
         Ok(describe(&DescribeRequest {
-            bwrap: Some(bwrap),
+            bwrap,
             orange: &self.context.orange,
             user_home,
             orange_home: self.context.home.path(),
             private_home: Some(&private_home),
-            temporary: None,
+            temporary: places.temporary.as_deref(),
             program: &harness.locate(path)?,
             path,
             read,

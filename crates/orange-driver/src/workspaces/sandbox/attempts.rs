@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use orange_config::{NetworkMode, Project};
 use orange_effects::command::CommandExit;
 use orange_effects::sandbox::{
-    Attempt, AttemptResults, Capabilities, DescribeRequest, Level, Network, Targets,
-    create_targets, describe, make_attempts,
+    Attempt, AttemptResults, DescribeRequest, Level, Network, Targets, create_targets, describe,
+    make_attempts,
 };
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ pub struct TriedAttempt {
     pub succeeds_without: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub succeeds_inside: Option<bool>,
-    /// Whether the settings allow it inside.
+    /// Whether the settings or the level allow it inside.
     pub is_allowed: bool,
 }
 
@@ -51,10 +51,10 @@ impl Workspaces {
     /// Makes the attempts with the network of the settings, and again without a sandbox.
     pub fn try_sandbox(&self, project: Option<&Project>) -> Result<SandboxTrial, DriverError> {
         let environment = &self.context.environment;
-        let worktrees = self.context.home.workspaces();
-        let capabilities = Capabilities::find(environment, &[&worktrees]);
-        let bwrap = capabilities.startable_bwrap();
-        let bwrap = bwrap.ok_or_else(|| DriverError::no_sandbox(&capabilities))?;
+        let capabilities = self.context.capabilities();
+        if capabilities.level == Level::None {
+            return Err(DriverError::no_sandbox(&capabilities));
+        }
         let home = environment.home.as_deref();
         let home = home.ok_or_else(DriverError::home_not_set)?;
         let settings = self.context.settings(project)?.sandbox;
@@ -68,12 +68,12 @@ impl Workspaces {
         let without = make_attempts(&targets, environment);
         let worktree = folder.path("worktree")?;
         let description = describe(&DescribeRequest {
-            bwrap: Some(bwrap),
+            bwrap: capabilities.startable_bwrap(),
             orange: &self.context.orange,
             user_home: home,
             orange_home: self.context.home.path(),
             private_home: None,
-            temporary: None,
+            temporary: Some(&folder.path("temporary")?),
             program: Path::new("/bin/sh"),
             path: environment.variable("PATH"),
             read: settings.read,
@@ -99,7 +99,11 @@ impl Workspaces {
             attempt,
             succeeds_without: without.get(&attempt).copied(),
             succeeds_inside: inside.get(&attempt).copied(),
-            is_allowed: attempt == Attempt::ConnectPort && network == Network::Open,
+            is_allowed: match attempt {
+                Attempt::ConnectPort => network == Network::Open,
+                Attempt::SeeProcess => capabilities.level == Level::Partial,
+                _ => false,
+            },
         });
         Ok(SandboxTrial {
             level: capabilities.level,

@@ -1,68 +1,76 @@
 //! Decides whether the programs of a project run in a sandbox.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use orange_config::{Project, SandboxMode, SandboxSettings};
-use orange_effects::sandbox::Capabilities;
+use orange_effects::sandbox::{Capabilities, Level};
 use orange_engine::Task;
 
 use crate::DriverError;
+use crate::context::Context;
 use crate::steps::pinned_workflow;
 use crate::workspaces::Workspaces;
 
-/// What the settings and this machine lead to.
+/// A sandbox that the settings ask for and that this machine can make.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SandboxChoice {
-    /// The user did not turn it on.
-    Off,
-    /// This machine can make none, and the user does not require one.
-    Unavailable { reason: String, fix: String },
-    /// Made with this bwrap.
-    Use {
-        bwrap: PathBuf,
-        settings: SandboxSettings,
-    },
+pub(crate) struct ChosenSandbox {
+    /// `None` at the partial level.
+    pub(crate) bwrap: Option<PathBuf>,
+    pub(crate) settings: SandboxSettings,
+}
+
+impl Context {
+    /// The sandbox of a project's agents, or of one that is not registered yet. `None` if the user
+    /// turned it off; an error if this machine can make none, or only a partial one where the user
+    /// requires a full one.
+    pub(crate) fn choose_sandbox(
+        &self,
+        project: Option<&Project>,
+    ) -> Result<Option<ChosenSandbox>, DriverError> {
+        let settings = self.settings(project)?.sandbox;
+        if settings.mode == SandboxMode::Off {
+            return Ok(None);
+        }
+        let capabilities = self.capabilities();
+        match capabilities.level {
+            Level::None => return Err(DriverError::no_sandbox(&capabilities)),
+            Level::Partial if settings.mode == SandboxMode::Required => {
+                return Err(DriverError::only_partial_sandbox(&capabilities, ""));
+            }
+            Level::Partial | Level::Full => {}
+        }
+        Ok(Some(ChosenSandbox {
+            bwrap: capabilities.startable_bwrap().map(Path::to_owned),
+            settings,
+        }))
+    }
 }
 
 impl Workspaces {
-    /// Fails if the user or the task's workflow requires a sandbox and there can be none.
+    /// The same for a task, whose workflow may need a sandbox.
     pub(crate) fn choose_sandbox(
         &self,
         task: &Task,
         project: &Project,
-    ) -> Result<SandboxChoice, DriverError> {
-        let settings = self.context.settings(Some(project))?.sandbox;
-        let is_required =
-            settings.mode == SandboxMode::Required || self.workflow_needs_sandbox(task)?;
-        if settings.mode == SandboxMode::Off {
-            if is_required {
-                return Err(DriverError::NoSandbox {
-                    reason: format!(
-                        "the workflow `{}` needs one, and `sandbox.mode` is \"off\"",
-                        task.workflow
-                    ),
-                    fix: String::from("set `sandbox.mode` to \"auto\" or \"required\""),
-                });
-            }
-            return Ok(SandboxChoice::Off);
+    ) -> Result<Option<ChosenSandbox>, DriverError> {
+        let chosen = self.context.choose_sandbox(Some(project))?;
+        let is_full = chosen.as_ref().is_some_and(|it| it.bwrap.is_some());
+        if is_full || !self.workflow_needs_sandbox(task)? {
+            return Ok(chosen);
         }
-        let worktrees = self.context.home.workspaces();
-        let capabilities = Capabilities::find(&self.context.environment, &[&worktrees]);
-        if let Some(bwrap) = capabilities.startable_bwrap() {
-            let bwrap = bwrap.to_owned();
-            return Ok(SandboxChoice::Use { bwrap, settings });
-        }
-        let (reason, fix) = obstacle(&capabilities);
-        if is_required {
-            let fix = match settings.mode {
-                SandboxMode::Required => format!(
-                    "{fix}; or set `sandbox.mode` to \"auto\" or \"off\" to do without a sandbox"
+        let workflow = &task.workflow;
+        Err(match chosen {
+            None => DriverError::NoSandbox {
+                reason: format!(
+                    "the workflow `{workflow}` needs one, and `sandbox.mode` is \"off\""
                 ),
-                _ => fix,
-            };
-            return Err(DriverError::NoSandbox { reason, fix });
-        }
-        Ok(SandboxChoice::Unavailable { reason, fix })
+                fix: String::from("set `sandbox.mode` to \"auto\" or \"required\""),
+            },
+            Some(_) => {
+                let needs = format!("the workflow `{workflow}` needs a full one, and ");
+                DriverError::only_partial_sandbox(&self.context.capabilities(), &needs)
+            }
+        })
     }
 
     fn workflow_needs_sandbox(&self, task: &Task) -> Result<bool, DriverError> {
@@ -78,17 +86,32 @@ impl Workspaces {
     }
 }
 
-/// Why this machine can make no sandbox, and what to do about it.
-fn obstacle(capabilities: &Capabilities) -> (String, String) {
-    let gap = capabilities.obstacle();
-    let reason = gap.map_or("this machine has none", |gap| &gap.reason);
-    let fix = gap.map_or("use another machine", |gap| &gap.fix);
-    (reason.to_owned(), fix.to_owned())
-}
-
 impl DriverError {
+    /// Why this machine can make no sandbox, and what to do about it.
     pub(super) fn no_sandbox(capabilities: &Capabilities) -> DriverError {
-        let (reason, fix) = obstacle(capabilities);
-        DriverError::NoSandbox { reason, fix }
+        let gap = capabilities.obstacle();
+        let fix = gap.map_or("use another machine", |gap| &gap.fix);
+        DriverError::NoSandbox {
+            reason: gap
+                .map_or("this machine has none", |gap| &gap.reason)
+                .to_owned(),
+            fix: format!("{fix}; or set `sandbox.mode` to \"off\" to do without a sandbox"),
+        }
+    }
+
+    /// Why this machine can make only a partial sandbox; `needs` says who needs a full one, unless
+    /// it is the user.
+    fn only_partial_sandbox(capabilities: &Capabilities, needs: &str) -> DriverError {
+        let gap = capabilities.obstacle();
+        let reason = gap.map_or("", |gap| &gap.reason);
+        let fix = gap.map_or("use another machine", |gap| &gap.fix);
+        let other = match needs {
+            "" => "; or set `sandbox.mode` to \"auto\" to accept a partial one",
+            _ => "",
+        };
+        DriverError::NoSandbox {
+            reason: format!("{needs}this machine can make only a partial one: {reason}"),
+            fix: format!("{fix}{other}"),
+        }
     }
 }

@@ -17,6 +17,7 @@ use super::agent::{RunPlaces, SandboxedAgent};
 use crate::DriverError;
 use crate::context::run_sandbox::RunSandbox;
 use crate::workspaces::Workspaces;
+use crate::workspaces::private_repository::{WITHOUT_NAMESPACES, repository_parts};
 
 /// The sandbox of a task's agent, or why it has none.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
@@ -74,7 +75,7 @@ pub struct SandboxInside {
     /// How large a file may be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_file_bytes: Option<u64>,
-    /// The arguments of bwrap, without those of the run.
+    /// The arguments of bwrap, without those of the run; empty at the partial level.
     pub bwrap: Vec<String>,
 }
 
@@ -88,8 +89,7 @@ impl Workspaces {
         let projects = self.context.projects()?;
         let project = projects.require(&task.project)?;
         let settings = self.context.settings(Some(project))?.sandbox;
-        let worktrees = self.context.home.workspaces();
-        let capabilities = Capabilities::find(&self.context.environment, &[&worktrees]);
+        let capabilities = self.context.capabilities();
         let explanation = SandboxExplanation {
             task: task.id.clone(),
             run: live.as_ref().map(|run| run.id.clone()),
@@ -105,10 +105,8 @@ impl Workspaces {
                 RunSandbox::load(&self.context.run_directory(&task.project, &task.id, run)?)
             }
             None if settings.mode == SandboxMode::Off => None,
-            None => match capabilities.startable_bwrap() {
-                Some(bwrap) => Some(self.next_sandbox(&store, task, bwrap)?),
-                None => None,
-            },
+            None if !is_possible(settings.mode, capabilities.level) => None,
+            None => Some(self.next_sandbox(&store, task, capabilities.startable_bwrap())?),
         };
         let Some(sandbox) = sandbox else {
             return Ok(explanation);
@@ -125,7 +123,7 @@ impl Workspaces {
         &self,
         store: &Store,
         task: &Task,
-        bwrap: &Path,
+        bwrap: Option<&Path>,
     ) -> Result<RunSandbox, DriverError> {
         let projects = self.context.projects()?;
         let project = projects.require(&task.project)?;
@@ -137,7 +135,10 @@ impl Workspaces {
             let git = self.open_repository(project)?;
             let worktree = git.worktree(&workspace.path)?;
             let uncovered = worktree.uncovered_by_private(&task.branch)?;
-            if !uncovered.is_empty() {
+            if bwrap.is_none() {
+                shared_repository = Some(WITHOUT_NAMESPACES.to_owned());
+                places.repository = repository_parts(&git, &worktree);
+            } else if !uncovered.is_empty() {
                 let reasons: Vec<String> = uncovered.iter().map(ToString::to_string).collect();
                 shared_repository = Some(reasons.join(", "));
                 places.writable.push(git.shared_directory().to_owned());
@@ -152,11 +153,21 @@ impl Workspaces {
             bwrap,
             settings: self.context.settings(Some(project))?.sandbox,
         };
+        let description = self.describe_agent(agent, places)?;
         Ok(RunSandbox {
-            level: Level::Full,
+            level: description.level(),
             shared_repository,
-            description: self.describe_agent(agent, places)?,
+            description,
         })
+    }
+}
+
+/// Whether the settings accept what this machine can make.
+fn is_possible(mode: SandboxMode, level: Level) -> bool {
+    match level {
+        Level::None => false,
+        Level::Partial => mode != SandboxMode::Required,
+        Level::Full => true,
     }
 }
 
@@ -192,7 +203,7 @@ fn inside(sandbox: &RunSandbox, has_outside_text: bool) -> SandboxInside {
         _ => None,
     });
     let writes = mounts.filter_map(|mount| match mount {
-        Mount::Writable { path: shown } => Some(path(shown)),
+        Mount::Writable { path: shown } | Mount::Repository { path: shown } => Some(path(shown)),
         _ => None,
     });
     SandboxInside {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use orange_effects::sandbox::{Network, PortForward, forward_port, has_server};
+use orange_effects::sandbox::{Level, Network, PortForward, forward_port, has_server};
 use orange_engine::names::TaskId;
 use orange_store::Store;
 
@@ -44,6 +44,14 @@ impl Workspaces {
             return Err(DriverError::SharedNetwork {
                 task: task.clone(),
                 port,
+            });
+        }
+        if sandbox.level != Level::Full {
+            return Err(DriverError::PortNotOpened {
+                port,
+                reason: String::from(
+                    "in a partial sandbox with a limited network, programs cannot open ports",
+                ),
             });
         }
         let forward = PortForward::listen(port, listen.unwrap_or(port), listen.is_none());

@@ -51,6 +51,7 @@ impl Workspaces {
         let (program, arguments) = command.split_first().unwrap_or((&shell[0], &[]));
         let arguments: Vec<RawText> = arguments.iter().map(RawText::from).collect();
         let folder = ShellFolder::create(&directory)?;
+        description.temporary = Some(folder.0.join("temporary").into());
         let exit = run_in_sandbox(SandboxedRun {
             description: &description,
             program,

@@ -8,16 +8,15 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use orange_config::{LogLevel, Project, SandboxSettings};
+use orange_config::{Project, SandboxSettings};
 use orange_effects::command::Invocation;
 use orange_effects::git::{Git, GitError};
 use orange_effects::private_file;
 use orange_effects::sandbox::{DescribeRequest, Level, Mount, Network, describe, start_proxy};
 use orange_engine::Task;
 use orange_store::{TaskDirectory, WorkspaceRecord};
-use serde_json::json;
 
-use super::choice::SandboxChoice;
+use super::choice::ChosenSandbox;
 use super::program::ProgramSandbox;
 use crate::DriverError;
 use crate::workspaces::Workspaces;
@@ -43,10 +42,10 @@ impl Workspaces {
         workspace: &WorkspaceRecord,
         command: TaskCommand<'_>,
     ) -> Result<Invocation, DriverError> {
-        self.confined(task, project, command, || {
+        self.confined(task, project, command, |level| {
             let user = RepositoryUser::Commands;
-            match self.prepare_private_repository(task, project, workspace, user)? {
-                RepositoryMounts::Private(mounts) => Ok(mounts),
+            match self.prepare_repository(task, project, workspace, user, level)? {
+                RepositoryMounts::Private(mounts) | RepositoryMounts::Parts(mounts) => Ok(mounts),
                 RepositoryMounts::Shared { directory, .. } => Ok(vec![Mount::Writable {
                     path: directory.into(),
                 }]),
@@ -64,7 +63,8 @@ impl Workspaces {
         command: TaskCommand<'_>,
     ) -> Result<Invocation, DriverError> {
         let directory = command.directory;
-        self.confined(task, project, command, || {
+        // Without namespaces the real configuration is read-only at its place.
+        self.confined(task, project, command, |_| {
             let plain = git.worktree(directory)?.configuration_for_sandbox()?;
             let folder = TaskDirectory::new(&self.context.home, &task.project, &task.id)?;
             let file = commands_folder(&folder).join("config");
@@ -88,37 +88,32 @@ impl Workspaces {
         task: &Task,
         project: &Project,
         command: TaskCommand<'_>,
-        repository: impl FnOnce() -> Result<Vec<Mount>, DriverError>,
+        repository: impl FnOnce(Level) -> Result<Vec<Mount>, DriverError>,
     ) -> Result<Invocation, DriverError> {
-        match self.choose_sandbox(task, project)? {
-            SandboxChoice::Use { bwrap, settings } => {
-                let directory = TaskDirectory::new(&self.context.home, &task.project, &task.id)?;
-                let home = commands_folder(&directory).join("home");
-                fs::create_dir_all(&home).map_err(|error| DriverError::NoSandbox {
-                    reason: format!("cannot create `{}`: {error}", home.display()),
-                    fix: String::from("correct that, then run the command again"),
-                })?;
-                let repository = repository()?;
-                let network = self.network_of(task, &settings, &[])?;
-                self.sandbox_for_command(&bwrap, settings, &home, repository, network, &command)
-            }
-            choice => {
-                if let SandboxChoice::Unavailable { reason, fix } = choice {
-                    let program = command.program;
-                    let more = json!({ "program": program, "reason": reason, "fix": fix });
-                    let context = &self.context;
-                    context.log(LogLevel::Warn, &task.id, "ran without a sandbox", more);
-                }
-                Ok(Invocation::new(command.program, command.variables)
-                    .arguments(command.arguments)
-                    .directory(command.directory))
-            }
-        }
+        let Some(ChosenSandbox { bwrap, settings }) = self.choose_sandbox(task, project)? else {
+            return Ok(Invocation::new(command.program, command.variables)
+                .arguments(command.arguments)
+                .directory(command.directory));
+        };
+        let directory = TaskDirectory::new(&self.context.home, &task.project, &task.id)?;
+        let home = commands_folder(&directory).join("home");
+        fs::create_dir_all(&home).map_err(|error| DriverError::NoSandbox {
+            reason: format!("cannot create `{}`: {error}", home.display()),
+            fix: String::from("correct that, then run the command again"),
+        })?;
+        let level = match bwrap {
+            Some(_) => Level::Full,
+            None => Level::Partial,
+        };
+        let repository = repository(level)?;
+        let network = self.network_of(task, &settings, &[])?;
+        let bwrap = bwrap.as_deref();
+        self.sandbox_for_command(bwrap, settings, &home, repository, network, &command)
     }
 
     fn sandbox_for_command(
         &self,
-        bwrap: &Path,
+        bwrap: Option<&Path>,
         settings: SandboxSettings,
         private_home: &Path,
         repository: Vec<Mount>,
@@ -128,7 +123,11 @@ impl Workspaces {
         let proxy = match &network {
             Network::List(hosts) if !hosts.is_empty() => {
                 let folder = private_home.parent().unwrap_or(private_home);
-                let proxy = start_proxy(folder, PROXY, hosts, Level::Full);
+                let level = match bwrap {
+                    Some(_) => Level::Full,
+                    None => Level::Partial,
+                };
+                let proxy = start_proxy(folder, PROXY, hosts, level);
                 Some(proxy.map_err(|error| DriverError::NoSandbox {
                     reason: format!("cannot start its proxy: {error}"),
                     fix: String::from("correct that, then run the command again"),
@@ -142,12 +141,12 @@ impl Workspaces {
         let program = Some(PathBuf::from(command.program));
         let program = program.filter(|path| path.is_absolute());
         let description = describe(&DescribeRequest {
-            bwrap: Some(bwrap),
+            bwrap,
             orange: &self.context.orange,
             user_home: home,
             orange_home: self.context.home.path(),
             private_home: Some(private_home),
-            temporary: None,
+            temporary: Some(&private_home.with_file_name("temporary")),
             program: program.as_deref().unwrap_or(Path::new("/bin/sh")),
             path: environment.variable("PATH"),
             read: settings.read,

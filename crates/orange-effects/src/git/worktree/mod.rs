@@ -236,7 +236,7 @@ impl<'a> Worktree<'a> {
     }
 
     /// git's own directory for it.
-    pub(super) fn directory(&self) -> &Path {
+    pub fn directory(&self) -> &Path {
         &self.directory
     }
 

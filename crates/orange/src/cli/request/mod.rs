@@ -2,6 +2,7 @@
 
 pub(crate) mod interruption;
 pub(crate) mod issue_number;
+pub(crate) mod missing_sandbox;
 pub(crate) mod outcome;
 pub(crate) mod permission;
 pub(crate) mod progress;

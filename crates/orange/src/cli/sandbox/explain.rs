@@ -81,8 +81,7 @@ fn text(explanation: &SandboxExplanation, width: Option<usize>) -> Text {
         (Level::None, Some(_)) => String::from("none: it was started without a sandbox"),
         (Level::None, None) => String::from(match explanation.mode {
             SandboxMode::Off => "none: `sandbox.mode` is \"off\"",
-            SandboxMode::Auto => "none: agents start without a sandbox",
-            SandboxMode::Required => "none: agents do not start",
+            SandboxMode::Auto | SandboxMode::Required => "none: agents do not start",
         }),
     };
     lines.push("level", &level);
@@ -93,12 +92,22 @@ fn text(explanation: &SandboxExplanation, width: Option<usize>) -> Text {
         );
     }
     if let Some(inside) = &explanation.inside {
-        push_inside(&mut lines, inside);
+        push_inside(&mut lines, inside, explanation.level);
     }
     lines.text
 }
 
-fn push_inside(lines: &mut Lines, inside: &SandboxInside) {
+/// What the agent can do at the partial level alone.
+const WEAKER: [&str; 6] = [
+    "git in its worktree outside may run what the agent wrote there",
+    "it sees the names and arguments of your processes",
+    "it sees whether a file exists, its size and its times, and can change its mode",
+    "it reads the addresses in the configuration of your repository",
+    "with a limited network, programs cannot open ports",
+    "/tmp, /dev/shm, Unix sockets and new terminals are refused",
+];
+
+fn push_inside(lines: &mut Lines, inside: &SandboxInside, level: Level) {
     let hosts: Vec<String> = inside.hosts.iter().map(HostPort::to_string).collect();
     let mut network = match (inside.network, hosts.as_slice()) {
         (NetworkMode::Open, _) => {
@@ -118,7 +127,13 @@ fn push_inside(lines: &mut Lines, inside: &SandboxInside) {
     lines.push("login", &login);
     let repository = inside.shared_repository.as_ref().map_or_else(
         || String::from("private; commits are imported into yours"),
-        |reason| format!("yours, because {reason}: the agent can change all of it"),
+        |reason| {
+            let part = match level {
+                Level::Partial => "its refs and objects, not its configuration and hooks",
+                Level::None | Level::Full => "all of it",
+            };
+            format!("yours, because {reason}: the agent can change {part}")
+        },
     );
     lines.push("repository", &repository);
     let home = inside
@@ -131,9 +146,17 @@ fn push_inside(lines: &mut Lines, inside: &SandboxInside) {
     lines.push_all("reads", paths(&inside.reads));
     lines.push(
         "hides",
-        "everything else in your home, orange's home, your processes",
+        match level {
+            Level::Partial => "the content of everything else in your home, and of orange's home",
+            Level::None | Level::Full => {
+                "everything else in your home, orange's home, your processes"
+            }
+        },
     );
     lines.push("", &inside.hidden_variables.join(", "));
+    if level == Level::Partial {
+        lines.push_all("weaker", WEAKER.map(str::to_owned));
+    }
     let processes = inside.max_processes.map(|it| format!("{it} processes"));
     let bytes = inside.max_file_bytes;
     let bytes = bytes.map(|it| format!("{} per file", describe_bytes(it)));

@@ -1,7 +1,7 @@
 //! `orange sandbox try`.
 
 use orange_config::Environment;
-use orange_driver::{SandboxTrial, TriedAttempt};
+use orange_driver::{Attempt, SandboxTrial, TriedAttempt};
 
 use crate::cli::request::requests::driver;
 use crate::cli::{Error, Exit, Shape};
@@ -54,7 +54,10 @@ fn table(trial: &SandboxTrial) -> Table<2> {
 
 fn inside(attempt: &TriedAttempt) -> Cell {
     match (attempt.succeeds_inside, attempt.is_allowed) {
-        (Some(true), true) => Cell::new(Style::Plain, "possible (`sandbox.network`)"),
+        (Some(true), true) if attempt.attempt == Attempt::ConnectPort => {
+            Cell::new(Style::Plain, "possible (`sandbox.network`)")
+        }
+        (Some(true), true) => Cell::new(Style::Plain, "possible (partial level)"),
         (Some(true), false) => Cell::new(Style::Bad, "possible"),
         (result, _) => Cell::new(Style::Good, word(result)),
     }

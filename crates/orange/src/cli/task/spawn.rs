@@ -1,10 +1,11 @@
 //! `orange task spawn`.
 
-use orange_config::Environment;
-use orange_driver::{Answer, Start};
+use orange_config::{Environment, Project};
+use orange_driver::{Answer, Driver, DriverError, Start};
 use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
 
+use crate::cli::request::missing_sandbox::settle_missing_sandbox;
 use crate::cli::request::requests::{
     Extras, RequestDraft, Target, driver, print, print_with, request_with_confirmation,
 };
@@ -29,6 +30,9 @@ pub struct Args {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let Target { wait_options, .. } = &args.target;
+    let driver = driver(environment)?;
+    let task = args.target.task.as_deref();
+    settle_missing_sandbox(&driver, || project_of(&driver, task).ok()?, output)?;
     if args.plan {
         let draft = RequestDraft::plain(RequestKind::Split);
         let planned = request_with_confirmation(&args.target, draft, environment, output)?;
@@ -38,7 +42,6 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     let draft = RequestDraft::plain(RequestKind::Verb(Verb::Spawn));
     let first = request_with_confirmation(&args.target, draft, environment, output)?;
-    let driver = driver(environment)?;
     let (first, start) = driver
         .requests
         .continue_start(first, wait_options.wait_policy(&driver))?;
@@ -62,4 +65,10 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             Ok(exit)
         }
     }
+}
+
+fn project_of(driver: &Driver, task: Option<&str>) -> Result<Option<Project>, DriverError> {
+    let task = driver.callers.resolve_task(task)?;
+    let name = driver.views.show(&task)?.stored.task.project;
+    driver.callers.project_here(Some(&name))
 }

@@ -38,6 +38,9 @@ share = 100
 [forge.issues]
 label = "agent"
 workflow = "github"
+
+[sandbox]
+mode = "off"
 "#;
 
 const PLAN_AND_WORK: &str = r"

@@ -22,6 +22,7 @@ use self::answer::print_created;
 use self::editor::{describe_in_editor, split_summary};
 use crate::cli::request::interruption::WaitSubject;
 use crate::cli::request::issue_number::issue_number;
+use crate::cli::request::missing_sandbox::settle_missing_sandbox;
 use crate::cli::request::progress::{WaitMode, run_with_progress};
 use crate::cli::request::registration::narrate_registration;
 use crate::cli::request::requests::{WaitArgs, driver};
@@ -179,6 +180,11 @@ fn create_described(
     if args.from.as_deref() == Some("-") && args.context.as_deref() == Some("-") {
         let message = "the standard input cannot hold both the items and the context";
         return Err(usage_error(message));
+    }
+    if !args.no_spawn {
+        let name = args.project.as_deref().map(ProjectName::new);
+        let project = || driver.callers.project_here(name.as_ref()).ok().flatten();
+        settle_missing_sandbox(driver, project, output)?;
     }
     let mut new = new_task(args, driver, written, output)?;
     if let Some(path) = &args.from {
