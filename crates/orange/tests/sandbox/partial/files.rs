@@ -51,7 +51,7 @@ fn files_of_the_user_and_the_machine_are_refused() {
         String::from("touch /tmp/$PAIN && rm /tmp/$PAIN"),
         String::from("touch /dev/shm/$PAIN && rm /dev/shm/$PAIN"),
         String::from("ls /"),
-        String::from("tr '\\0' '\\n' < /proc/$PPID/environ | grep ORANGE_HOME"),
+        String::from("cat /proc/$PPID/environ"),
     ];
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let description = fixture.describe_at(Level::Partial);
@@ -75,8 +75,8 @@ fn an_agent_has_what_it_needs() {
         "ln -s own link && mkfifo fifo && rm link fifo",
         "sleep 60 & kill $!",
         "perl -e 'use Socket; socketpair(A, B, AF_UNIX, SOCK_STREAM, 0) or die'",
-        "python3 -c 'import subprocess; subprocess.run([\"true\"], check=True)'",
-        "node -e 'require(\"child_process\").execSync(\"true\")'",
+        "! test -x /usr/bin/python3 || /usr/bin/python3 -c 'import subprocess as s; s.run([\"true\"], check=True)'",
+        "! test -x /usr/bin/node || /usr/bin/node -e 'require(\"child_process\").execSync(\"true\")'",
         "git init -q r && cd r && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x",
         "bash -c 'cat <(echo x)'",
     ];

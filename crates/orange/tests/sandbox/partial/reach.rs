@@ -88,7 +88,7 @@ fn other_processes_are_seen_but_not_touched() {
     let script = format!(
         "try() {{ if \"$@\" >/dev/null 2>&1; then echo yes; else echo no; fi; }}\n\
          try ls /proc/{pid}/status\ntry kill -0 {pid}\ntry cat /proc/{pid}/environ\n\
-         try ls /proc/{pid}/root/\ntry ls /proc/{pid}/fd/\ntry head -c 1 /proc/{pid}/mem\n\
+         try ls /proc/{pid}/root/\ntry readlink /proc/{pid}/fd/0\ntry head -c 1 /proc/{pid}/mem\n\
          try prlimit --pid {pid} --nofile=100:100\ntry kill -9 $PPID\n\
          grep -E 'CapEff|CapBnd|NoNewPrivs|Seccomp:' /proc/self/status | cut -f2\n"
     );
