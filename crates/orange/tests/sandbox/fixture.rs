@@ -148,6 +148,15 @@ impl Fixture {
         format!("{text}{errors}")
     }
 
+    pub fn run_file_with_variables(
+        &self,
+        script: &str,
+        sandbox: &Description,
+        variables: &[(&str, &str)],
+    ) -> PathBuf {
+        self.run_file_of(script, Some(sandbox), variables)
+    }
+
     fn run_file_of(
         &self,
         script: &str,
