@@ -87,7 +87,7 @@ fn doctor_row(answer: &serde_json::Value) -> (String, String) {
 #[test]
 fn each_obstacle_is_named_and_stops_the_start_unless_the_sandbox_is_off() {
     for (script, words) in OBSTACLES {
-        let stage = with_bwrap(Stage::new("minimal").sandbox_by_settings(), script);
+        let stage = with_bwrap(Stage::sandboxed("minimal"), script);
         stage.script("worker-1", "give started < /dev/null");
         for (mode, health, starts) in [
             ("required", "error", false),

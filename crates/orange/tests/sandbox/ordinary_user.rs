@@ -1,7 +1,7 @@
 //! The sandbox of an ordinary user, when the tests run as root.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::fs::{PermissionsExt as _, lchown};
 use std::path::Path;
 use std::process::Command;
 
@@ -12,9 +12,10 @@ use crate::fixture::{ALL, Around, Fixture};
 /// A user that no machine has.
 pub const USER: u32 = 4242;
 
+/// Gives files to that user, but nothing that a link leads to: it may be of the system.
 pub fn give_away(path: &Path) {
-    chown(path, Some(USER), Some(USER)).unwrap();
-    if path.is_dir() {
+    lchown(path, Some(USER), Some(USER)).unwrap();
+    if path.symlink_metadata().unwrap().is_dir() {
         for entry in fs::read_dir(path).unwrap() {
             give_away(&entry.unwrap().path());
         }

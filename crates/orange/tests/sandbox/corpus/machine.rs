@@ -97,16 +97,19 @@ pub struct Machine {
 
 impl Machine {
     /// `settings` are those of the sandbox.
-    pub fn new(settings: &str) -> Machine {
+    pub fn new(settings: &str, has_bwrap: bool) -> Machine {
         let mut stage = Stage::new("minimal");
         stage.require_sandbox(&["~/scripts"]);
         fs::write(stage.home().settings(), format!("[sandbox]\n{settings}")).unwrap();
         write_files(&stage);
         let mut variables = stage.environment.variables().clone();
-        let path = format!(
-            "{}:/usr/local/bin:/usr/bin:/bin",
-            stage.path("bin").display()
-        );
+        let programs = if has_bwrap {
+            String::from("/usr/local/bin:/usr/bin:/bin")
+        } else {
+            link_programs(&stage.path("programs"));
+            stage.path("programs").display().to_string()
+        };
+        let path = format!("{}:{programs}", stage.path("bin").display());
         variables.insert("PATH".into(), path.into());
         stage.environment = Environment::of(variables);
         let (network, process) = start_network();
@@ -343,6 +346,18 @@ fn write_files(stage: &Stage) {
     fs::set_permissions(&words, fs::Permissions::from_mode(0o755)).unwrap();
     for name in ["opens", "sys", "unix", "tcp", "udp", "serve", "proxy"] {
         symlink("words", stage.path("scripts/words").join(name)).unwrap();
+    }
+}
+
+/// A folder with every program of the system but bwrap.
+fn link_programs(folder: &Path) {
+    fs::create_dir(folder).unwrap();
+    for place in ["/usr/local/bin", "/usr/bin", "/bin"] {
+        for entry in fs::read_dir(place).unwrap().flatten() {
+            if entry.file_name() != "bwrap" {
+                let _twice = symlink(entry.path(), folder.join(entry.file_name()));
+            }
+        }
     }
 }
 

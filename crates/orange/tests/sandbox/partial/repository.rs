@@ -9,7 +9,7 @@ use crate::support::wait_for;
 const WORK: &str = "\
 commit one; commit two
 pause moved
-{ git rebase main && git log --format=%s main.. && git status --porcelain -uno && echo clean
+{ git rebase -q main > /dev/null && git log --format=%s main.. && git status --porcelain -uno && echo clean
 git stash list; echo x >> work.txt; git commit -q --amend -am amended && echo amended; } > said 2> errors
 give said < said
 ";
@@ -29,7 +29,6 @@ try \"echo x > $G/commondir\"
 try \"echo x > $G/packed-refs\"
 try \"echo x > $G/HEAD\"
 try \"touch $G/worktrees/other\"
-try \"touch $G/worktrees/users-own/HEAD\"
 try \"echo x > $G/worktrees/users-own/HEAD\"
 try \"rm -f $G/worktrees/users-own/HEAD && test ! -e $G/worktrees/users-own/HEAD\"
 try \"ln -s $HOME/x $G/refs/heads/link\"

@@ -37,7 +37,7 @@ fn a_task_goes_from_the_plan_to_the_merge() {
     let held = format!("! cat {root}/secret && ! touch {root}/repo/planted && ! orange task list");
     stage.configure(
         "setup",
-        &json!(["sh", "-c", format!("{held} && touch set-up")]),
+        &json!(["sh", "-c", format!("{held} && echo x > ~/set-up")]),
     );
     stage.configure(
         "merge_verify",
@@ -51,7 +51,8 @@ fn a_task_goes_from_the_plan_to_the_merge() {
     stage.wait_for_status(&id, "reviewing");
     stage.wait_until_idle(&id);
     assert!(stage.path("scripts/proof").exists(), "{}", stage.calls());
-    assert!(stage.worktree(&id).join("set-up").exists());
+    let tasks = stage.home().tasks().join("app").join(id.as_str());
+    assert!(tasks.join("commands/home/set-up").exists());
     assert_eq!(
         way(&stage, &id),
         ["planning", "working", "agent-review", "reviewing"],
