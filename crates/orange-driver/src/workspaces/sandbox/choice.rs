@@ -59,17 +59,14 @@ impl Workspaces {
             return Ok(chosen);
         }
         let workflow = &task.workflow;
-        Err(match chosen {
-            None => DriverError::NoSandbox {
-                reason: format!(
-                    "the workflow `{workflow}` needs one, and `sandbox.mode` is \"off\""
-                ),
-                fix: String::from("set `sandbox.mode` to \"auto\" or \"required\""),
-            },
-            Some(_) => {
-                let needs = format!("the workflow `{workflow}` needs a full one, and ");
-                DriverError::only_partial_sandbox(&self.context.capabilities(), &needs)
-            }
+        if chosen.is_some() {
+            let needs = format!("the workflow `{workflow}` needs a full one, and ");
+            let capabilities = self.context.capabilities();
+            return Err(DriverError::only_partial_sandbox(&capabilities, &needs));
+        }
+        Err(DriverError::NoSandbox {
+            reason: format!("the workflow `{workflow}` needs one, and `sandbox.mode` is \"off\""),
+            fix: String::from("set `sandbox.mode` to \"auto\" or \"required\""),
         })
     }
 

@@ -10,7 +10,7 @@ use orange_config::Environment;
 use super::control::connect_in;
 use super::kernel_rules::restrict;
 use super::limits::set_limits;
-use super::partial::{Confinement, drop_capabilities, with_running};
+use super::partial::{Confinement, drop_capabilities, restrict_in_place, with_running};
 use super::program::PLAN_VARIABLE;
 use super::protocol::{Go, Plan, StartFailure};
 use super::system_calls::{Sockets, refuse_system_calls};
@@ -78,13 +78,12 @@ fn confine_in_namespaces(plan: &Plan) -> Result<(), StartFailure> {
 fn confine_in_place(plan: &Plan, confinement: &Confinement) -> Result<(), StartFailure> {
     let limits = with_running(plan.limits);
     set_limits(limits).map_err(|error| failure("set the limits", &error))?;
-    confinement
-        .restrict()
-        .map_err(|error| failure("apply Landlock", &error))?;
+    restrict_in_place(confinement).map_err(|error| failure("apply Landlock", &error))?;
     drop_capabilities().map_err(|error| failure("drop the capabilities", &error))?;
-    let sockets = match confinement.is_network_limited {
-        true => Sockets::ToPorts,
-        false => Sockets::OfMachine,
+    let sockets = if confinement.is_network_limited {
+        Sockets::ToPorts
+    } else {
+        Sockets::OfMachine
     };
     refuse_system_calls(sockets).map_err(|error| failure("apply seccomp", &error))
 }

@@ -1,7 +1,5 @@
 //! What Landlock allows without namespaces.
 
-use std::io;
-use std::os::fd::AsFd;
 use std::path::Path;
 
 use landlock::{
@@ -10,6 +8,7 @@ use landlock::{
     RulesetError, Scope, make_bitflags,
 };
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat};
+use rustix::stdio::{stderr, stdin, stdout};
 use serde::{Deserialize, Serialize};
 
 use crate::run::RawText;
@@ -87,41 +86,43 @@ impl Confinement {
     pub(in crate::sandbox::linux) fn add_writable(&mut self, folder: &Path) {
         self.write.push(folder.into());
     }
+}
 
-    /// Restricts this thread and whatever it starts.
-    pub(in crate::sandbox::linux) fn restrict(&self) -> Result<(), RulesetError> {
-        let mut rules = Ruleset::default()
-            .set_compatibility(CompatLevel::HardRequirement)
-            .handle_access(AccessFs::from_all(VERSION))?
-            .scope(Scope::AbstractUnixSocket | Scope::Signal)?;
-        if self.is_network_limited {
-            rules = rules.handle_access(AccessNet::from_all(VERSION))?;
-        }
-        let mut rules = rules.create()?;
-        for (paths, access) in [
-            (&self.read, reading()),
-            (&self.write, writing()),
-            (&self.repository, repository()),
-        ] {
-            for path in paths {
-                rules = allow(rules, Path::new(path.as_os_str()), access)?;
-            }
-        }
-        rules = allow(rules, Path::new(PROC), reading())?;
-        let device = make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate});
-        for path in DEVICES {
-            rules = allow(rules, Path::new(path), device)?;
-        }
-        rules = allow(rules, Path::new(TERMINAL), device | AccessFs::IoctlDev)?;
-        rules = allow_standard_files(rules)?;
-        if self.is_network_limited {
-            for port in &self.ports {
-                rules = rules.add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
-            }
-        }
-        rules.restrict_self()?;
-        Ok(())
+/// Restricts this thread and whatever it starts.
+pub(in crate::sandbox::linux) fn restrict_in_place(
+    confinement: &Confinement,
+) -> Result<(), RulesetError> {
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(VERSION))?
+        .scope(Scope::AbstractUnixSocket | Scope::Signal)?;
+    if confinement.is_network_limited {
+        rules = rules.handle_access(AccessNet::from_all(VERSION))?;
     }
+    let mut rules = rules.create()?;
+    for (paths, access) in [
+        (&confinement.read, reading()),
+        (&confinement.write, writing()),
+        (&confinement.repository, repository()),
+    ] {
+        for path in paths {
+            rules = allow(rules, Path::new(path.as_os_str()), access)?;
+        }
+    }
+    rules = allow(rules, Path::new(PROC), reading())?;
+    let device = make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate});
+    for path in DEVICES {
+        rules = allow(rules, Path::new(path), device)?;
+    }
+    rules = allow(rules, Path::new(TERMINAL), device | AccessFs::IoctlDev)?;
+    rules = allow_standard_files(rules)?;
+    if confinement.is_network_limited {
+        for port in &confinement.ports {
+            rules = rules.add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
+        }
+    }
+    rules.restrict_self()?;
+    Ok(())
 }
 
 fn reading() -> BitFlags<AccessFs> {
@@ -160,8 +161,7 @@ fn allow(
 /// A program may open its own input and outputs again, as `/dev/stderr`: its terminal, or the file
 /// that its output goes to. It gets no right that it does not have by the descriptor.
 fn allow_standard_files(mut rules: RulesetCreated) -> Result<RulesetCreated, RulesetError> {
-    let (input, output, errors) = (io::stdin(), io::stdout(), io::stderr());
-    for file in [input.as_fd(), output.as_fd(), errors.as_fd()] {
+    for file in [stdin(), stdout(), stderr()] {
         let (Ok(found), Ok(flags)) = (fstat(file), fcntl_getfl(file)) else {
             continue;
         };

@@ -14,7 +14,7 @@ mod task_count;
 mod variables;
 
 pub(super) use capability_sets::drop_capabilities;
-pub(super) use confinement::Confinement;
+pub(super) use confinement::{Confinement, restrict_in_place};
 pub(super) use guard::{adopt_orphans, end_below, run_guarded};
 pub(super) use links::{make_link, return_shared_file};
 pub(super) use place::TemporaryFolder;

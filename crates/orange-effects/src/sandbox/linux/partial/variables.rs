@@ -27,10 +27,13 @@ pub(in crate::sandbox::linux) fn private_variables(
     let replaced = |name: &OsStr, value: OsString| {
         let path = Path::new(&value);
         match path.strip_prefix(home) {
-            Ok(rest) if name != PATH && !is_shown(path) => match rest.as_os_str().is_empty() {
-                true => private.as_os_str().to_owned(),
-                false => private.join(rest).into_os_string(),
-            },
+            Ok(rest) if name != PATH && !is_shown(path) => {
+                if rest.as_os_str().is_empty() {
+                    private.as_os_str().to_owned()
+                } else {
+                    private.join(rest).into_os_string()
+                }
+            }
             _ => value,
         }
     };
