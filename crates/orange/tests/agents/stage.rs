@@ -1,9 +1,10 @@
 //! A user's home, a repository and a scripted model for one test.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -35,6 +36,8 @@ const SECRETS: [&str; 3] = [".ssh/id_ed25519", ".netrc", "notes.txt"];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Around {
     Sandbox,
+    /// One without namespaces.
+    Partial,
     Nothing,
 }
 
@@ -55,9 +58,36 @@ impl Stage {
 
     /// The same; in a sandbox, the user has secrets too.
     pub fn around(around: Around, agents: &[Agent]) -> Stage {
-        let stage = Stage::new(agents);
+        let mut stage = Stage::new(agents);
+        if around == Around::Partial {
+            stage.remove_bwrap();
+        }
         stage.surround(around, "");
         stage
+    }
+
+    /// Replaces each folder of the `PATH` that has bwrap by one with everything else.
+    fn remove_bwrap(&mut self) {
+        let mut variables = self.environment.variables().clone();
+        let path = variables[OsStr::new("PATH")].clone();
+        let folders = std::env::split_paths(&path)
+            .enumerate()
+            .map(|(number, folder)| {
+                if !folder.join("bwrap").exists() {
+                    return folder;
+                }
+                let others = self.path(&format!("programs-{number}"));
+                fs::create_dir(&others).unwrap();
+                for entry in fs::read_dir(folder).unwrap().flatten() {
+                    if entry.file_name() != "bwrap" {
+                        symlink(entry.path(), others.join(entry.file_name())).unwrap();
+                    }
+                }
+                others
+            });
+        let path = std::env::join_paths(folders).unwrap();
+        variables.insert("PATH".into(), path);
+        self.environment = Environment::of(variables);
     }
 
     /// Puts every agent in a sandbox from now on; `more` are other settings.
@@ -67,10 +97,11 @@ impl Stage {
         let mode = match around {
             Around::Nothing => "off",
             Around::Sandbox => "required",
+            Around::Partial => "auto",
         };
         let settings = format!("{more}[sandbox]\nmode = \"{mode}\"\n");
         fs::write(home.join("config.toml"), settings).unwrap();
-        if around == Around::Sandbox {
+        if around != Around::Nothing {
             for name in SECRETS {
                 let path = self.path("person").join(name);
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -84,8 +115,12 @@ impl Stage {
         let requests = self.requests();
         for role in roles {
             let mut bodies = requests.iter().filter(|it| it["role"] == *role);
-            let is_inside = bodies.any(|it| it["body"].to_string().contains("host-is-orange"));
-            assert_eq!(is_inside, around == Around::Sandbox, "{role}");
+            let mark = match around {
+                Around::Sandbox | Around::Nothing => "host-is-orange",
+                Around::Partial => "ORANGE_SANDBOX_CALLS=",
+            };
+            let is_inside = bodies.any(|it| it["body"].to_string().contains(mark));
+            assert_eq!(is_inside, around != Around::Nothing, "{role}");
         }
     }
 

@@ -26,6 +26,12 @@ run cat ~/.ssh/id_ed25519 ~/.netrc ~/notes.txt; uname -n | sed s,^,host-is-,
 run cat /proc/*/environ | tr '\0' '\n'
 ";
 
+/// The same for an agent whose home is elsewhere, from its worktree.
+const READ_OUTSIDE: &str = r"
+run cd ../../..; cat .ssh/id_ed25519 .netrc notes.txt; ls .; ls orange
+run cat /proc/*/environ | tr '\0' '\n'
+";
+
 const FAIL: &str = r"
 run orange task diff
 read TASK.md
@@ -73,6 +79,7 @@ fn run_story(around: Around, worker: Agent, reviewer: Agent) {
     let before = match around {
         Around::Nothing => "",
         Around::Sandbox => READ_SECRETS,
+        Around::Partial => READ_OUTSIDE,
     };
     stage.script("greet", "worker-1", &format!("{before}{PLAN_AND_WORK}"));
     stage.script("greet", "reviewer-1", FAIL);
@@ -174,4 +181,9 @@ stories! {
     Sandbox gemini_works_in_a_sandbox_and_opencode_reviews: Gemini, Opencode;
     Sandbox opencode_works_in_a_sandbox_and_pi_reviews: Opencode, Pi;
     Sandbox pi_works_in_a_sandbox_and_claude_reviews: Pi, Claude;
+    Partial claude_works_without_namespaces_and_codex_reviews: Claude, Codex;
+    Partial codex_works_without_namespaces_and_gemini_reviews: Codex, Gemini;
+    Partial gemini_works_without_namespaces_and_opencode_reviews: Gemini, Opencode;
+    Partial opencode_works_without_namespaces_and_pi_reviews: Opencode, Pi;
+    Partial pi_works_without_namespaces_and_claude_reviews: Pi, Claude;
 }
