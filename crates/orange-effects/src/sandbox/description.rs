@@ -64,6 +64,28 @@ pub enum Mount {
     },
 }
 
+impl Description {
+    /// Whether a path shows inside what it shows outside.
+    pub fn shows(&self, path: &Path) -> bool {
+        let mut mounts = self.mounts.iter();
+        mounts.any(|mount| match mount {
+            Mount::ReadOnly { path: shown } | Mount::Writable { path: shown } => {
+                path.starts_with(shown.as_os_str())
+            }
+            Mount::Other { .. } | Mount::Temporary { .. } | Mount::Link { .. } => false,
+        })
+    }
+
+    /// How many bytes `/tmp` may have.
+    pub fn max_temporary_bytes(&self) -> Option<u64> {
+        let mut mounts = self.mounts.iter();
+        mounts.find_map(|mount| match mount {
+            Mount::Temporary { path, bytes } if path.as_os_str() == "/tmp" => *bytes,
+            _ => None,
+        })
+    }
+}
+
 impl Mount {
     /// Where it is inside.
     pub(super) fn path(&self) -> &Path {
@@ -110,7 +132,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             processes: Some(4096),
-            file_bytes: Some(64 << 30),
+            file_bytes: Some(64_000_000_000),
         }
     }
 }

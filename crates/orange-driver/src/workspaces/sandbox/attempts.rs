@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use orange_config::{NetworkMode, Project};
 use orange_effects::command::CommandExit;
 use orange_effects::sandbox::{
-    Attempt, AttemptResults, Capabilities, DescribeRequest, Level, Network, Targets,
-    create_targets, describe, make_attempts,
+    Attempt, AttemptResults, DescribeRequest, Level, Network, Targets, create_targets, describe,
+    make_attempts,
 };
 use serde::Serialize;
 
@@ -40,10 +40,10 @@ pub struct TriedAttempt {
 }
 
 impl SandboxTrial {
-    /// Whether something succeeds inside that should not.
-    pub fn has_breach(&self) -> bool {
-        let mut attempts = self.attempts.iter();
-        attempts.any(|it| it.succeeds_inside == Some(true) && !it.is_allowed)
+    /// What succeeds inside and should not.
+    pub fn breaches(&self) -> Vec<&TriedAttempt> {
+        let is_breach = |it: &&TriedAttempt| it.succeeds_inside == Some(true) && !it.is_allowed;
+        self.attempts.iter().filter(is_breach).collect()
     }
 }
 
@@ -74,7 +74,7 @@ impl Workspaces {
             private_home: None,
             program: Path::new("/bin/sh"),
             path: environment.variable("PATH"),
-            read: settings.read,
+            read: settings.readable(),
             own: Vec::new(),
             given: Vec::new(),
             copy: Vec::new(),

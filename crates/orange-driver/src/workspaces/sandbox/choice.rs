@@ -79,7 +79,9 @@ impl DriverError {
         let gap = capabilities.obstacle();
         let fix = gap.map_or("use another machine", |gap| &gap.fix);
         DriverError::NoSandbox {
-            reason: gap.map_or("this machine has none", |gap| &gap.reason).to_owned(),
+            reason: gap
+                .map_or("this machine has none", |gap| &gap.reason)
+                .to_owned(),
             fix: format!("{fix}; or set `sandbox.mode` to \"off\" to do without a sandbox"),
         }
     }

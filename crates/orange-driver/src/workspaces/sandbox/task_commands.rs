@@ -102,13 +102,13 @@ impl Workspaces {
         })?;
         let repository = repository()?;
         let network = self.network_of(task, &settings, &[])?;
-        self.sandbox_for_command(&bwrap, settings, &home, repository, network, &command)
+        self.sandbox_for_command(&bwrap, &settings, &home, repository, network, &command)
     }
 
     fn sandbox_for_command(
         &self,
         bwrap: &Path,
-        settings: SandboxSettings,
+        settings: &SandboxSettings,
         private_home: &Path,
         repository: Vec<Mount>,
         network: Network,
@@ -138,7 +138,7 @@ impl Workspaces {
             private_home: Some(private_home),
             program: program.as_deref().unwrap_or(Path::new("/bin/sh")),
             path: environment.variable("PATH"),
-            read: settings.read,
+            read: settings.readable(),
             own: Vec::new(),
             given: Vec::new(),
             copy: Vec::new(),

@@ -29,7 +29,8 @@ pub fn settle_missing_sandbox(
         return Ok(());
     };
     let mode = driver.context.settings(project)?.sandbox.mode;
-    let is_decidable = matches!(missing, DriverError::NoSandbox { .. }) && mode == SandboxMode::Auto;
+    let is_decidable =
+        matches!(missing, DriverError::NoSandbox { .. }) && mode == SandboxMode::Auto;
     if !is_decidable || output.is_json() || !output.is_interactive() {
         return Err(missing.into());
     }

@@ -69,6 +69,6 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 
 fn project_of(driver: &Driver, task: Option<&str>) -> Result<Option<Project>, DriverError> {
     let task = driver.callers.resolve_task(task)?;
-    let name = driver.views.show(&task)?.task.project;
+    let name = driver.views.show(&task)?.stored.task.project;
     driver.callers.project_here(Some(&name))
 }
