@@ -13,8 +13,16 @@ pub struct SandboxSettings {
     pub network: NetworkMode,
     /// What an agent reaches with `NetworkMode::List`, besides the hosts of its harness.
     pub hosts: Vec<HostPort>,
-    /// What an agent may read in addition to the system and its worktree.
+    /// What the user lets an agent read.
     pub read: Vec<PathBuf>,
+    /// What every agent may read in addition to the system and its worktree.
+    pub toolchains: Vec<PathBuf>,
+}
+
+impl SandboxSettings {
+    pub fn readable(&self) -> Vec<PathBuf> {
+        [self.toolchains.as_slice(), &self.read].concat()
+    }
 }
 
 /// Whether agents run in a sandbox.

@@ -21,12 +21,17 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use orange_config::clock::Deadline;
 use orange_effects::tmux::ControlEvent;
+use orange_store::Store;
 
 use crate::fleet::{Fleet, number, used};
 
 /// How often a poll is measured; the median counts.
 const LOOKS: usize = 51;
+
+/// How long a restart may take.
+const RESTART: Duration = Duration::from_secs(3);
 
 /// How many megabytes the supervisor may take.
 const MEMORY: f64 = 60.0;
@@ -39,6 +44,13 @@ struct Bench {
 impl Bench {
     /// Starts the supervisor, lets it settle, and returns its pid.
     fn serve(&mut self) -> u32 {
+        let pid = self.start();
+        thread::sleep(Duration::from_secs(5));
+        assert!(self.fleet.driver().context.is_supervised());
+        pid
+    }
+
+    fn start(&mut self) -> u32 {
         let mut serve = Command::new(env!("CARGO_BIN_EXE_orange"));
         serve.arg("serve").env_clear();
         serve.envs(self.fleet.environment().variables());
@@ -46,9 +58,34 @@ impl Bench {
         let child = serve.spawn().unwrap();
         let pid = child.id();
         self.serving = Some(child);
-        thread::sleep(Duration::from_secs(5));
-        assert!(self.fleet.driver().context.is_supervised());
         pid
+    }
+
+    /// Kills the supervisor and an agent. Returns how long the next supervisor takes to record that
+    /// the agent has ended, and its processor time until then.
+    fn restart(&mut self) -> (Duration, f64) {
+        let mut serving = self.serving.take().unwrap();
+        serving.kill().unwrap();
+        serving.wait().unwrap();
+        let task = self.fleet.tasks.last().unwrap().clone();
+        let store = Store::open(self.fleet.driver().context.home()).unwrap();
+        let run = store.runs(&task).unwrap().remove(0).id;
+        let mut panes = self.fleet.tmux(&["list-panes", "-a", "-F"]);
+        let panes = panes.arg("#{@orange_run} #{pane_pid}").output().unwrap();
+        let panes = String::from_utf8(panes.stdout).unwrap();
+        let mut panes = panes.lines().filter_map(|line| line.split_once(' '));
+        let (_, agent) = panes.find(|(id, _)| *id == run.as_str()).unwrap();
+        let mut kill = Command::new("kill");
+        assert!(kill.args(["-KILL", agent]).status().unwrap().success());
+        let start = Instant::now();
+        let pid = self.start();
+        let limit = Deadline::after(Duration::from_mins(2));
+        let has_ended = limit.wait_for(|| {
+            let task = store.require(&task).unwrap().task;
+            task.runs.values().all(|run| run.state.is_stopped())
+        });
+        assert!(has_ended, "nobody noticed that the agent has ended");
+        (start.elapsed(), used(pid))
     }
 
     /// One poll over the long-lived control client, as the supervisor does it.
@@ -162,10 +199,16 @@ fn main() {
     println!("one look: {look:.2?}, bare list-panes: {bare:.2?}, ratio {ratio:.2} (limit 1.5)");
     println!("orange task list: {list:.2?}");
     println!("one capture-pane process per session, once: {captures:.2?}");
+    let (restart, processor) = bench.restart();
+    println!(
+        "a restart, until an agent that ended meanwhile is noticed: {restart:.2?}, \
+         {processor:.2} s of a processor (limit 3 s)"
+    );
     let most = if sessions <= 100 { 1.0 } else { 2.0 };
     assert!(share <= most, "{share:.2} % is more than {most} %");
     assert!(
         memory < MEMORY,
         "{memory:.0} MB is not less than {MEMORY} MB"
     );
+    assert!(restart <= RESTART, "{restart:.2?} is more than {RESTART:?}");
 }

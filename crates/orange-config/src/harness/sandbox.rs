@@ -20,8 +20,8 @@ pub struct HarnessSandbox {
     share: Vec<String>,
     /// The hosts that it always reaches: its service.
     pub hosts: Vec<HostPort>,
-    /// Logins that can stay outside; the first one that the user has counts.
-    pub logins: Vec<Login>,
+    /// Logins that can stay outside.
+    logins: Vec<Login>,
     /// Arguments, and what replaces each in a sandbox.
     instead: BTreeMap<String, String>,
 }
@@ -78,6 +78,12 @@ impl HarnessSandbox {
     /// Visible, and the agent writes your own file.
     pub fn share(&self, environment: &Environment) -> Vec<PathBuf> {
         resolve(&self.share, environment)
+    }
+
+    /// The login that stays outside: the first one that the user has.
+    pub fn login_of(&self, environment: &Environment) -> Option<&Login> {
+        let is_set = |name: &str| environment.variable(name).is_some_and(|it| !it.is_empty());
+        self.logins.iter().find(|login| is_set(&login.variable))
     }
 
     /// The arguments that the agent gets in a sandbox.

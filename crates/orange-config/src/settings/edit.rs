@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use toml_edit::{DocumentMut, Item, Table, value};
+use toml_edit::{DocumentMut, value};
 
 use super::Settings;
 use crate::{Home, user_file};
@@ -32,9 +32,14 @@ impl Settings {
 fn without_sandbox(text: &str) -> io::Result<String> {
     let document: Result<DocumentMut, _> = text.parse();
     let mut document = document.map_err(io::Error::other)?;
-    let table = document
-        .entry("sandbox")
-        .or_insert(Item::Table(Table::new()));
+    let Some(table) = document.get_mut("sandbox") else {
+        let gap = match text {
+            "" => "",
+            text if text.ends_with('\n') => "\n",
+            _ => "\n\n",
+        };
+        return Ok(format!("{text}{gap}[sandbox]\nmode = \"off\"\n"));
+    };
     let table = table.as_table_like_mut();
     let table = table.ok_or_else(|| io::Error::other("`sandbox` is not a table"))?;
     table.insert("mode", value("off"));
@@ -49,6 +54,7 @@ mod tests {
     fn the_mode_is_written_and_the_rest_stays() {
         let cases = [
             ("", "[sandbox]\nmode = \"off\"\n"),
+            ("# mine", "# mine\n\n[sandbox]\nmode = \"off\"\n"),
             (
                 "# mine\nwait = \"8s\" # long\n",
                 "# mine\nwait = \"8s\" # long\n\n[sandbox]\nmode = \"off\"\n",

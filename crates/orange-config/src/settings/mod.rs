@@ -4,7 +4,7 @@
 //! `config.toml`, then the policy of the repository that the user allowed, then the default. The
 //! sandbox is the exception: there the stricter of the policy and `config.toml` counts.
 
-pub(crate) mod edit;
+mod edit;
 pub(crate) mod file;
 pub(crate) mod keys;
 pub(crate) mod merge;
@@ -317,8 +317,10 @@ impl Settings {
         settings.routes = given.routes;
         let config = settings.tmux_config.take();
         settings.tmux_config = config.map(|path| environment.expand_home(path));
-        let readable = std::mem::take(&mut settings.sandbox.read).into_iter();
-        settings.sandbox.read = readable.map(|path| environment.expand_home(path)).collect();
+        let sandbox = &mut settings.sandbox;
+        for path in sandbox.read.iter_mut().chain(&mut sandbox.toolchains) {
+            *path = environment.expand_home(std::mem::take(path));
+        }
         for bot in [&mut settings.chat.matrix, &mut settings.chat.telegram] {
             let token_file = bot.token_file.take();
             bot.token_file = token_file.map(|path| environment.expand_home(path));

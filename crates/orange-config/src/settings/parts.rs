@@ -105,12 +105,12 @@ pub(super) fn sandbox_settings(
         Some("list") => NetworkMode::List,
         _ => NetworkMode::None,
     };
-    let always = READABLE.map(str::to_owned).into_iter();
     SandboxSettings {
         mode,
         network,
         hosts: hosts.filter_map(|host| host.parse().ok()).collect(),
-        read: always.chain(more).map(PathBuf::from).collect(),
+        read: more.map(PathBuf::from).collect(),
+        toolchains: READABLE.map(PathBuf::from).to_vec(),
     }
 }
 

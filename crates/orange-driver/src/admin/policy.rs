@@ -22,6 +22,8 @@ pub struct PolicyProposal {
     pub policy: Policy,
     /// The policy that is allowed now.
     pub pinned: Option<PinnedPolicy>,
+    /// What that one says, if this version of orange can still read it.
+    pub allowed: Option<Policy>,
 }
 
 impl PolicyProposal {
@@ -70,12 +72,15 @@ impl Admin {
             return Err(invalid(problems));
         }
         // A pinned policy that cannot be read is replaced.
-        let pinned = PinnedPolicy::load(&self.context.home, &project.name);
+        let home = &self.context.home;
+        let pinned = PinnedPolicy::load(home, &project.name).ok().flatten();
+        let allowed = pinned.as_ref().map(|pinned| pinned.policy(home));
         Ok(PolicyProposal {
             project: project.clone(),
             committed,
             policy,
-            pinned: pinned.ok().flatten(),
+            allowed: allowed.and_then(Result::ok),
+            pinned,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use orange_config::{PinnedPolicy, Project, Projects};
+use orange_config::{HostPort, PinnedPolicy, Project, Projects};
 use orange_effects::git::without_password;
 use orange_engine::effect::MergeStrategy;
 use orange_engine::names::{BranchName, HarnessName, ProjectName, TaskId, WorkspaceName};
@@ -47,6 +47,12 @@ pub struct ProjectSettings {
     pub teardown: Option<Vec<String>>,
     /// The timeout of `teardown` in seconds.
     pub teardown_timeout: Option<u64>,
+    /// Whether agents run in a sandbox, as a word; `default` for the setting.
+    pub sandbox_mode: Option<String>,
+    /// What agents in a sandbox reach, as a word; `default` for the setting.
+    pub sandbox_network: Option<String>,
+    /// The hosts that agents in a sandbox reach; empty for the setting.
+    pub sandbox_hosts: Option<Vec<HostPort>>,
 }
 
 /// The tasks and workspaces of a project.
@@ -185,6 +191,21 @@ fn address_value(address: &str) -> Value {
     json!(without_password(address))
 }
 
+/// A word of a setting, or nothing for the word that means it.
+fn word(word: &str) -> Value {
+    match word {
+        "default" => Value::Null,
+        word => json!(word),
+    }
+}
+
+fn hosts(hosts: &[HostPort]) -> Value {
+    match hosts {
+        [] => Value::Null,
+        hosts => json!(hosts),
+    }
+}
+
 /// The keys to change in `projects.json`, and their new values.
 fn changes(settings: &ProjectSettings) -> Vec<(&'static str, Value)> {
     // The user accepts both addresses of a remote together, so a new remote resets the push
@@ -226,6 +247,15 @@ fn changes(settings: &ProjectSettings) -> Vec<(&'static str, Value)> {
         (
             "teardown_timeout",
             settings.teardown_timeout.map(|it| json!(it)),
+        ),
+        ("sandbox_mode", settings.sandbox_mode.as_deref().map(word)),
+        (
+            "sandbox_network",
+            settings.sandbox_network.as_deref().map(word),
+        ),
+        (
+            "sandbox_hosts",
+            settings.sandbox_hosts.as_deref().map(hosts),
         ),
     ];
     let changed = all.into_iter();

@@ -261,6 +261,8 @@ pub enum DriverError {
     },
     #[error("cannot use a sandbox: {reason}. To fix it: {fix}")]
     NoSandbox { reason: String, fix: String },
+    #[error("cannot start `{program}` in the sandbox: {reason}")]
+    NotStartedInSandbox { program: String, reason: String },
     #[error("no agent of task `{task}` {what}")]
     NoSandboxedRun {
         task: TaskId,

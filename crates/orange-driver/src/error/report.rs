@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 
 use super::lower::{home, jobs, projects, registered, settings, store};
 use super::policy::{invalid_policy, missing_policy, other_policy, pinned_policy};
-use super::sandbox::{no_sandbox, no_sandboxed_run, port_not_opened, shared_network};
+use super::sandbox::{
+    no_sandbox, no_sandboxed_run, not_started_inside, port_not_opened, shared_network,
+};
 use super::{BranchProblem, Candidate, DriverError, NextStep, RepositoryProblem};
 
 /// The kind of error, which alone determines the exit code.
@@ -458,6 +460,7 @@ impl DriverError {
                     .details(json!({ "task": task, "what": what, "reason": reason }))
             }
             DriverError::NoSandbox { reason, fix } => no_sandbox(reason, fix),
+            DriverError::NotStartedInSandbox { program, .. } => not_started_inside(program),
             DriverError::NoSandboxedRun { task, .. } => no_sandboxed_run(task),
             DriverError::SharedNetwork { task, port } => shared_network(task, *port),
             DriverError::PortNotOpened { .. } => port_not_opened(),

@@ -11,6 +11,12 @@ pub(super) fn no_sandbox(reason: &str, fix: &str) -> Report {
         .details(json!({ "reason": reason, "fix": fix }))
 }
 
+pub(super) fn not_started_inside(program: &str) -> Report {
+    Report::new(Kind::NotFound, "not-in-sandbox-path")
+        .hint("`orange sandbox explain TASK` shows which folders are visible inside")
+        .details(json!({ "program": program }))
+}
+
 pub(super) fn no_sandboxed_run(task: &TaskId) -> Report {
     Report::new(Kind::NotFound, "no-sandboxed-run")
         .hint(format!(

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use orange_config::{Harness, Project};
+use orange_config::{Harness, Project, SandboxMode};
 use orange_engine::Task;
 use orange_engine::Workflow;
 use orange_engine::language::workflow::Permissions;
-use orange_engine::names::{HarnessName, ProjectName};
+use orange_engine::names::{HarnessName, ProjectName, TaskId};
 use orange_engine::role::Role;
 
 use crate::DriverError;
@@ -31,6 +31,8 @@ pub struct WorkerPermissions {
     workflow: String,
     harness: HarnessName,
     level: WorkerLevel,
+    /// The task for which the project was registered, if its agents run in a sandbox.
+    sandboxed: Option<TaskId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,11 +61,13 @@ impl Requests {
         let workflow = pinned_workflow(&self.context.store()?.require(&task.id)?)?;
         let harnesses = self.context.harnesses()?;
         let harness = harnesses.require(&task.harness)?;
+        let mode = self.context.settings(Some(project))?.sandbox.mode;
         Ok(WorkerPermissions {
             project: project.name.clone(),
             workflow: task.workflow.to_string(),
             harness: task.harness.clone(),
             level: level(&workflow, harness),
+            sandboxed: (mode != SandboxMode::Off).then(|| task.id.clone()),
         })
     }
 }
@@ -93,7 +97,15 @@ impl fmt::Display for WorkerPermissions {
             workflow,
             harness,
             level,
+            sandboxed,
         } = self;
+        if let (WorkerLevel::Full | WorkerLevel::Unrestricted, Some(task)) = (level, sandboxed) {
+            return write!(
+                formatter,
+                "its workers run commands without asking, in a sandbox that hides your home \
+                 directory; `orange sandbox explain {task}` shows what they see and reach"
+            );
+        }
         match level {
             WorkerLevel::Full => write!(
                 formatter,

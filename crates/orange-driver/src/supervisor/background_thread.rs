@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use orange_config::clock::Stopwatch;
 
 /// The longest pause between two runs.
 const LONGEST_REST: Duration = Duration::from_millis(250);
@@ -26,7 +28,7 @@ impl BackgroundThread {
         let work = move || {
             while requests.recv().is_ok() {
                 while requests.try_recv().is_ok() {}
-                let begun = Instant::now();
+                let begun = Stopwatch::start();
                 work();
                 thread::sleep(begun.elapsed().min(LONGEST_REST));
             }

@@ -81,6 +81,27 @@ impl Description {
             None => Level::Partial,
         }
     }
+
+    /// Whether a path shows inside what it shows outside.
+    pub fn shows(&self, path: &Path) -> bool {
+        let mut mounts = self.mounts.iter();
+        mounts.any(|mount| match mount {
+            Mount::ReadOnly { path: shown }
+            | Mount::Writable { path: shown }
+            | Mount::Repository { path: shown } => path.starts_with(shown.as_os_str()),
+            Mount::Other { .. } | Mount::Temporary { .. } | Mount::Link { .. } => false,
+        })
+    }
+
+    /// How many bytes `/tmp` may have; at the partial level, it is not there.
+    pub fn max_temporary_bytes(&self) -> Option<u64> {
+        self.bwrap.as_ref()?;
+        let mut mounts = self.mounts.iter();
+        mounts.find_map(|mount| match mount {
+            Mount::Temporary { path, bytes } if path.as_os_str() == "/tmp" => *bytes,
+            _ => None,
+        })
+    }
 }
 
 impl Mount {
@@ -131,7 +152,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             processes: Some(4096),
-            file_bytes: Some(64 << 30),
+            file_bytes: Some(64_000_000_000),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::description::Mount;
 
 /// How many bytes a temporary folder such as `/tmp` holds at most; it is in memory.
-pub(super) const TEMPORARY_BYTES: u64 = 4 << 30;
+pub(super) const TEMPORARY_BYTES: u64 = 4_000_000_000;
 
 /// Folders with programs that are shown if they exist.
 const PROGRAMS: [&str; 4] = ["/usr", "/opt", "/nix", "/etc"];

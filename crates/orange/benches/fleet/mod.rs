@@ -9,7 +9,7 @@ use orange_config::Environment;
 use orange_driver::{Answer, Driver, NewTaskRequest, TaskRequest, WaitPolicy};
 use orange_engine::input::{Request, RequestKind};
 use orange_engine::language::verbs::Verb;
-use orange_engine::names::{HarnessName, ProjectName};
+use orange_engine::names::{HarnessName, ProjectName, TaskId};
 use orange_engine::role::Role;
 use orange_engine::task::{AgentSettings, Queueing};
 use tempfile::TempDir;
@@ -20,13 +20,15 @@ const TICKS: f64 = 100.0;
 /// Agents that run until this is dropped.
 pub struct Fleet {
     root: TempDir,
+    pub tasks: Vec<TaskId>,
 }
 
 impl Fleet {
     /// `sessions` agents, each running `program` with these arguments.
     pub fn new(sessions: usize, program: &str, arguments: &[&str]) -> Fleet {
-        let fleet = Fleet {
+        let mut fleet = Fleet {
             root: TempDir::with_prefix("o-bench-").unwrap(),
+            tasks: Vec::new(),
         };
         fs::create_dir_all(fleet.path("home/harnesses")).unwrap();
         fs::create_dir_all(fleet.path("repo")).unwrap();
@@ -56,7 +58,8 @@ impl Fleet {
         );
         assert!(added.unwrap().1);
         for number in 0..sessions {
-            fleet.start(number);
+            let task = fleet.start(number);
+            fleet.tasks.push(task);
         }
         fleet
     }
@@ -79,7 +82,7 @@ impl Fleet {
         Driver::new(&self.environment(), orange).unwrap()
     }
 
-    fn start(&self, number: usize) {
+    fn start(&self, number: usize) -> TaskId {
         let new = NewTaskRequest {
             project: Some(ProjectName::new("app")),
             by: Role::Human,
@@ -106,7 +109,7 @@ impl Fleet {
             panic!("task {number} was not created");
         };
         let request = TaskRequest {
-            task: created.task.id,
+            task: created.task.id.clone(),
             request: Request::new(Role::Human, RequestKind::Verb(Verb::Spawn)),
             waiting: WaitPolicy::Here,
         };
@@ -114,6 +117,7 @@ impl Fleet {
             self.driver().requests.ask(&request),
             Ok(Answer::Done(_))
         ));
+        created.task.id
     }
 
     pub fn tmux(&self, arguments: &[&str]) -> Command {

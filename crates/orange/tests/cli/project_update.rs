@@ -4,7 +4,7 @@ use std::fs;
 
 use orange_engine::names::ProjectName;
 use orange_store::WorkspaceState;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::Stage;
 use crate::task_retry::create_reviewed_task;
@@ -47,6 +47,12 @@ fn a_project_is_changed_and_the_rest_of_the_file_stays() {
         "true",
         "--teardown-timeout",
         "61",
+        "--sandbox-mode",
+        "required",
+        "--sandbox-network",
+        "list",
+        "--sandbox-hosts",
+        "registry.example.org, a.example.org:8443",
     ]);
     let (_, shown) = stage.json(&["project", "show", "--json"]);
     let project = &shown["project"];
@@ -65,8 +71,23 @@ fn a_project_is_changed_and_the_rest_of_the_file_stays() {
         (&project["mine"], &project["pool_size"]),
         (&"\u{e4}".into(), &3.into())
     );
+    assert_eq!(
+        (&project["sandbox_mode"], &project["sandbox_network"]),
+        (&"required".into(), &"list".into())
+    );
+    assert_eq!(
+        project["sandbox_hosts"],
+        json!(["registry.example.org:443", "a.example.org:8443"])
+    );
     let id = stage.create(&["fix", "Fix it"]);
     assert_eq!(stage.task(&id).workflow.as_str(), "minimal");
+    let update = ["project", "update", "--sandbox-mode", "default"];
+    let more = ["--sandbox-network", "default", "--sandbox-hosts", ""];
+    stage.run_ok(&[&update[..], &more].concat());
+    let (_, shown) = stage.json(&["project", "show", "--json"]);
+    for key in ["sandbox_mode", "sandbox_network", "sandbox_hosts"] {
+        assert_eq!(shown["project"][key], Value::Null, "{key}");
+    }
 }
 
 #[test]

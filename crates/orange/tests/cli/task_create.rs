@@ -552,6 +552,7 @@ fn the_harness_in_the_settings_counts_in_an_unregistered_repository() {
     let config = stage.path("home/config.toml");
     let mut text = String::from("harness = \"script\"\n");
     text.push_str(&fs::read_to_string(&config).unwrap_or_default());
+    text.push_str("[sandbox]\nmode = \"off\"\n");
     fs::write(&config, text).unwrap();
     let mut orange = stage.orange(&["task", "create", "Fix it", "--no-spawn", "--json"]);
     let output = orange.current_dir(&fresh).output().unwrap();

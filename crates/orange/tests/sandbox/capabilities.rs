@@ -8,7 +8,7 @@ use orange_effects::sandbox::{Capabilities, Level};
 
 use crate::commands::hooked;
 use crate::fixture::Fixture;
-use crate::support::{Stage, environment};
+use crate::support::{Stage, Terminal, environment};
 
 #[test]
 fn a_path_without_bwrap_is_not_full() {
@@ -32,7 +32,7 @@ fn a_path_without_bwrap_is_not_full() {
 
 /// How a machine lacks something: programs in the place of bwrap, with what they say on machines
 /// that lack it, and what orange makes of it.
-const OBSTACLES: [(&str, &str); 7] = [
+const OBSTACLES: [(&str, &str); 8] = [
     (
         "echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1",
         "AppArmor does not let bwrap use user namespaces",
@@ -57,6 +57,7 @@ const OBSTACLES: [(&str, &str); 7] = [
         "this bwrap is too old",
     ),
     ("exit 3", "bwrap does not work here"),
+    ("exit 0", "bwrap does not work here"),
     ("setuid", "is setuid"),
 ];
 
@@ -258,6 +259,7 @@ pub fn without_bwrap(mut stage: Stage) -> Stage {
 #[test]
 fn a_gate_says_that_its_sandbox_is_missing() {
     let stage = without_bwrap(Stage::new("default").sandbox_by_settings());
+    std::fs::write(stage.home().settings(), "[sandbox]\nmode = \"off\"\n").unwrap();
     let id = hooked(&stage, ":", ":");
     stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_status(&id, "held");
@@ -275,4 +277,108 @@ fn a_gate_says_that_its_sandbox_is_missing() {
     assert_eq!(code, 3, "{answer}");
     assert_eq!(answer["error"]["code"], "sandbox-missing", "{answer}");
     assert_eq!(stage.task(&id).status.as_str(), "held");
+}
+
+/// Becomes a program for which the kernel has no Landlock.
+const WITHOUT_LANDLOCK: &str = r#"
+my ($prctl, $call) = splice(@ARGV, 0, 2);
+my @filter = ([0x20, 0, 0, 0], [0x15, 0, 1, $call], [6, 0, 0, 0x50026], [6, 0, 0, 0x7fff0000]);
+my $filter = join "", map { pack "SCCL", @$_ } @filter;
+my $program = pack "S x6 P", scalar @filter, $filter;
+syscall($prctl + 0, 38, 1, 0, 0, 0) == 0 or die "no_new_privs: $!";
+syscall($prctl + 0, 22, 2, $program) == 0 or die "filter: $!";
+exec @ARGV or die "exec: $!";
+"#;
+
+/// The words that come before a command on a machine that can make no sandbox at all.
+fn without_landlock(stage: &Stage) -> Vec<String> {
+    let script = stage.path("without-landlock.pl");
+    std::fs::write(&script, WITHOUT_LANDLOCK).unwrap();
+    vec![
+        String::from("perl"),
+        script.display().to_string(),
+        libc::SYS_prctl.to_string(),
+        libc::SYS_landlock_create_ruleset.to_string(),
+    ]
+}
+
+/// Calls `orange` there.
+fn json_without_landlock(stage: &Stage, words: &[&str]) -> (i32, serde_json::Value) {
+    let before = without_landlock(stage);
+    let mut command = Command::new(&before[0]);
+    command.args(&before[1..]).arg(env!("CARGO_BIN_EXE_orange"));
+    command.args(words).current_dir(stage.path("repo"));
+    command.env_clear().envs(stage.environment.variables());
+    let output = command.output().unwrap();
+    let answer = serde_json::from_slice(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    let answer = answer.unwrap_or_else(|error| panic!("{error}: {errors}"));
+    (output.status.code().unwrap(), answer)
+}
+
+#[test]
+fn a_start_without_a_terminal_names_the_setting_and_creates_nothing() {
+    let stage = without_bwrap(Stage::new("minimal").sandbox_by_settings());
+    let (code, answer) = json_without_landlock(&stage, &["new", "Add a line", "--json"]);
+    assert_eq!(code, 3, "{answer}");
+    assert_eq!(answer["error"]["code"], "sandbox-missing", "{answer}");
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains("bwrap is not installed"), "{message}");
+    assert!(
+        message.contains("set `sandbox.mode` to \"off\""),
+        "{message}"
+    );
+    let (_, answer) = stage.json(&["ls", "--json"]);
+    assert_eq!(answer["tasks"], serde_json::json!([]));
+    // A task that waits needs no sandbox yet; its start is refused and leaves it as it was.
+    let id = stage.create(&["Add a line"]);
+    let (code, answer) = json_without_landlock(&stage, &["task", "spawn", id.as_str(), "--json"]);
+    assert_eq!(code, 3, "{answer}");
+    assert_eq!(answer["error"]["code"], "sandbox-missing", "{answer}");
+    assert_eq!(stage.task(&id).attention, Vec::<String>::new());
+    assert!(!stage.home().settings().exists());
+}
+
+#[test]
+fn at_a_terminal_the_user_decides_once() {
+    let stage = without_bwrap(Stage::new("minimal").sandbox_by_settings());
+    stage.script("worker-1", "give started < /dev/null");
+    let before = without_landlock(&stage).join(" ");
+    let start = format!("{before} orange new fix 'Add a line'");
+    let line = |name: &str| Terminal::start(&stage, name, 120, &start);
+    let terminal = line("no");
+    terminal.wait_for("[y/N]");
+    terminal.press(&["n", "Enter"]);
+    let screen = terminal.finish();
+    assert!(screen.contains("bwrap is not installed"), "{screen}");
+    assert!(screen.contains("[exit 3]"), "{screen}");
+    assert!(!stage.home().settings().exists());
+    std::fs::write(stage.home().settings(), "# mine\n").unwrap();
+    let terminal = line("yes");
+    terminal.wait_for("[y/N]");
+    terminal.press(&["y", "Enter"]);
+    let screen = terminal.finish();
+    assert!(screen.contains("[exit 0]"), "{screen}");
+    stage.wait_for_turn("worker-1");
+    let settings = std::fs::read_to_string(stage.home().settings()).unwrap();
+    assert_eq!(settings, "# mine\n\n[sandbox]\nmode = \"off\"\n");
+    let terminal = Terminal::start(&stage, "again", 120, "orange new 'Another'");
+    let screen = terminal.finish();
+    assert!(screen.contains("[exit 0]"), "{screen}");
+    assert!(!screen.contains("[y/N]"), "{screen}");
+}
+
+#[test]
+fn a_project_that_must_have_a_sandbox_asks_nothing() {
+    let stage = without_bwrap(Stage::new("minimal").sandbox_by_settings());
+    stage.configure("sandbox_mode", &"required".into());
+    let start = "orange new 'Add a line'";
+    let screen = Terminal::start(&stage, "required", 120, start).finish();
+    assert!(screen.contains("[exit 3]"), "{screen}");
+    assert!(!screen.contains("[y/N]"), "{screen}");
+    // The project turned it off, so that nothing has to be decided.
+    stage.configure("sandbox_mode", &"off".into());
+    let start = "orange new 'Another'";
+    let screen = Terminal::start(&stage, "off", 120, start).finish();
+    assert!(screen.contains("[exit 0]"), "{screen}");
 }

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::process::{Child, Stdio};
 
 use orange_engine::names::TaskId;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::stories::{PROVE, stage};
 use crate::support::{Stage, log, wait_for};
@@ -174,6 +174,12 @@ fn a_shell_is_where_the_agent_works_and_its_commits_count() {
     assert_eq!(left, [] as [&str; 0]);
     let (_, text) = shell("kill -TERM $$");
     assert_eq!(text, "");
+    let words = ["sandbox", "shell", id.as_str(), "--json", "--", "nosuch"];
+    let (code, answer) = stage.json(&words);
+    assert_eq!(
+        (code, &answer["error"]["code"]),
+        (4, &"not-in-sandbox-path".into())
+    );
     let other = stage.create(&["Not started"]);
     let (code, answer) = stage.json(&["sandbox", "shell", other.as_str(), "--json"]);
     assert_eq!(
@@ -220,7 +226,7 @@ fn what_an_agent_sees_is_explained_before_and_while_it_runs() {
     stage.run_ok(&["task", "stop", id.as_str()]);
     let after = explain(&id);
     assert_eq!(after["run"], Value::Null);
-    assert_eq!(after["inside"]["network"], "list");
+    assert_eq!(after["inside"]["network"], "none");
     assert_eq!(
         after["inside"]["writes"].as_array().unwrap().len(),
         writes.len() - 1
@@ -236,6 +242,14 @@ fn what_an_agent_sees_is_explained_before_and_while_it_runs() {
     }
     let words = stage.run_ok(&["sandbox", "explain", id.as_str(), "--argv"]);
     assert!(words.contains("--unshare-net\n"), "{words}");
+    let nowhere = stage.path("nowhere").display().to_string();
+    let root = stage.path("").display().to_string();
+    let scripts = stage.path("scripts").display().to_string();
+    let listed = [&nowhere, &root, &scripts];
+    let settings = format!("[sandbox]\nmode = \"required\"\nread = {listed:?}\n");
+    fs::write(stage.home().settings(), settings).unwrap();
+    let not_shown = &explain(&id)["inside"]["not_shown"];
+    assert_eq!(not_shown, &json!([nowhere, root]));
     fs::write(stage.home().settings(), "[sandbox]\nmode = \"off\"\n").unwrap();
     let off = explain(&id);
     assert_eq!(
@@ -257,6 +271,11 @@ fn a_workflow_can_require_a_sandbox() {
     let id = stage.create(&["Add a line", "--workflow", "guarded"]);
     stage.call(&["task", "spawn", id.as_str()]);
     let shown = stage.run_ok(&["task", "show", id.as_str()]);
+    let text = stage.run_ok(&["sandbox", "explain", id.as_str()]);
+    assert!(
+        text.contains("because the workflow needs a sandbox"),
+        "{text}"
+    );
     let reason = "the workflow `guarded` needs one, and `sandbox.mode` is \"off\"";
     assert!(shown.contains(reason), "{shown}");
     assert_eq!(stage.panes(), [] as [&str; 0]);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use orange_config::clock::Deadline;
 use orange_config::{Environment, Home, ORANGE_BRANCH, ORANGE_WAIT};
-use orange_driver::{Bounds, Driver};
+use orange_driver::{Bounds, Driver, ProjectSettings};
 use orange_effects::process::{self, KillTimeouts};
 use orange_engine::Task;
 use orange_engine::names::{HarnessName, ProjectName, TaskId};
@@ -107,7 +107,14 @@ impl Stage {
         assert!(added.unwrap().1);
         // The script of an agent is in a folder that no sandbox shows. Tests replace the settings,
         // so this stands with the project.
-        stage.configure("sandbox_mode", &"off".into());
+        let settings = ProjectSettings {
+            sandbox_mode: Some(String::from("off")),
+            ..ProjectSettings::default()
+        };
+        let admin = stage.driver().admin;
+        admin
+            .update_project(&ProjectName::new("app"), &settings)
+            .unwrap();
         stage
     }
 

@@ -119,6 +119,7 @@ impl Admin {
         self.check_policies(&projects, &mut found);
         self.check_jobs(&mut found);
         self.check_submodules(&projects, &mut found);
+        self.check_private_repositories(&projects, &mut found);
         self.check_filters(&projects, &mut found);
         self.check_forges(&projects, &mut found);
         let harnesses = self.context.harnesses()?;
@@ -219,6 +220,7 @@ impl Admin {
             }
         };
         found.push(self.check_version(harness, &program));
+        found.extend(self.check_login(harness));
         let environment = &self.context.environment;
         let relevant = harness.ready.iter().filter(|it| it.applies(environment));
         for readiness in relevant {

@@ -1,6 +1,6 @@
 //! Checks whether this machine can run agents in a sandbox.
 
-use orange_config::{SandboxMode, SandboxSettings};
+use orange_config::{Environment, Harness, Project, SandboxMode, SandboxSettings};
 use orange_effects::sandbox::{Capabilities, Level};
 
 use super::{Checkup, Health};
@@ -25,6 +25,65 @@ impl Admin {
             _ => checkup,
         }
     }
+
+    /// Repositories that agents in a sandbox share, because no private one covers them. Another
+    /// check reports a repository that cannot be opened.
+    pub(super) fn check_private_repositories(
+        &self,
+        projects: &[Project],
+        found: &mut Vec<Checkup>,
+    ) {
+        for project in projects {
+            let settings = self.context.settings(Some(project));
+            if settings.is_ok_and(|it| it.sandbox.mode != SandboxMode::Off) {
+                found.extend(self.shared_repository(project));
+            }
+        }
+    }
+
+    fn shared_repository(&self, project: &Project) -> Option<Checkup> {
+        let git = self.workspaces.open_repository(project).ok()?;
+        let checkout = git.worktree(&project.path).ok()?;
+        let uncovered = checkout.uncovered_by_private(&project.default_branch);
+        let reasons: Vec<String> = uncovered.ok()?.iter().map(ToString::to_string).collect();
+        if reasons.is_empty() {
+            return None;
+        }
+        let text = format!(
+            "project `{}`: agents can change all of the repository, because {}",
+            project.name,
+            reasons.join(", ")
+        );
+        let fix = "docs/sandbox.md (The repository) says what a private repository does not cover";
+        Some(Checkup::new("sandbox", Health::Warning, text).with_fix(fix))
+    }
+
+    /// Whether the login of an agent enters its sandbox, for a user who has one.
+    pub(super) fn check_login(&self, harness: &Harness) -> Option<Checkup> {
+        let login = describe_login(harness, &self.context.environment)?;
+        Some(Checkup::new(harness.name.as_str(), Health::Ok, login))
+    }
+}
+
+/// How an agent in a sandbox is logged in.
+fn describe_login(harness: &Harness, environment: &Environment) -> Option<String> {
+    if let Some(login) = harness.sandbox.login_of(environment) {
+        let variable = &login.variable;
+        return Some(format!("`{variable}` stays outside of the sandbox"));
+    }
+    let shared = harness.sandbox.share(environment);
+    let shared: Vec<String> = shared
+        .iter()
+        .filter(|path| path.exists())
+        .map(|path| format!("`{}`", path.display()))
+        .collect();
+    if shared.is_empty() {
+        return None;
+    }
+    let shared = shared.join(", ");
+    Some(format!(
+        "its agents read and write {shared}, also in a sandbox"
+    ))
 }
 
 fn describe(mode: SandboxMode, capabilities: &Capabilities) -> String {

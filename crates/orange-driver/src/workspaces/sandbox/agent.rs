@@ -56,7 +56,7 @@ impl Workspaces {
         let private_home = directory.path().join(format!("home.{}", harness.name));
         let path = environment.variable("PATH");
         let network = self.network_of(task, &settings, &harness.sandbox.hosts)?;
-        let mut read = settings.read;
+        let mut read = settings.readable();
         read.extend(harness.sandbox.read(environment));
         read.extend(places.read);
         // What prompts and messages name.
@@ -91,9 +91,7 @@ fn injected_login(
     harness: &Harness,
     environment: &Environment,
 ) -> Result<Option<InjectedLogin>, DriverError> {
-    let is_set = |name: &str| environment.variable(name).is_some_and(|it| !it.is_empty());
-    let mut logins = harness.sandbox.logins.iter();
-    let Some(login) = logins.find(|login| is_set(&login.variable)) else {
+    let Some(login) = harness.sandbox.login_of(environment) else {
         return Ok(None);
     };
     let service = environment.variable(&login.address);

@@ -40,10 +40,10 @@ pub struct TriedAttempt {
 }
 
 impl SandboxTrial {
-    /// Whether something succeeds inside that should not.
-    pub fn has_breach(&self) -> bool {
-        let mut attempts = self.attempts.iter();
-        attempts.any(|it| it.succeeds_inside == Some(true) && !it.is_allowed)
+    /// What succeeds inside and should not.
+    pub fn breaches(&self) -> Vec<&TriedAttempt> {
+        let is_breach = |it: &&TriedAttempt| it.succeeds_inside == Some(true) && !it.is_allowed;
+        self.attempts.iter().filter(is_breach).collect()
     }
 }
 
@@ -76,7 +76,7 @@ impl Workspaces {
             temporary: Some(&folder.path("temporary")?),
             program: Path::new("/bin/sh"),
             path: environment.variable("PATH"),
-            read: settings.read,
+            read: settings.readable(),
             own: Vec::new(),
             given: Vec::new(),
             copy: Vec::new(),

@@ -16,6 +16,7 @@ use serde::Serialize;
 use super::agent::{RunPlaces, SandboxedAgent};
 use crate::DriverError;
 use crate::context::run_sandbox::RunSandbox;
+use crate::steps::pinned_workflow;
 use crate::workspaces::Workspaces;
 use crate::workspaces::private_repository::{WITHOUT_NAMESPACES, repository_parts};
 
@@ -31,6 +32,8 @@ pub struct SandboxExplanation {
     /// The setting as it is now.
     pub mode: SandboxMode,
     pub level: Level,
+    /// Whether the task's workflow needs a sandbox, whatever the setting is.
+    pub is_needed: bool,
     /// What this machine lacks, the most important first.
     pub gaps: Vec<SandboxGap>,
     /// What the agent sees; absent without a sandbox.
@@ -67,6 +70,9 @@ pub struct SandboxInside {
     /// What it reads and writes, at the same path as outside.
     pub writes: Vec<PathBuf>,
     pub reads: Vec<PathBuf>,
+    /// What `sandbox.read` lists, and what it does not see anyway: it does not exist, or would show
+    /// your home directory or orange's.
+    pub not_shown: Vec<PathBuf>,
     /// Variables that it does not get.
     pub hidden_variables: Vec<String>,
     /// How many processes it may have.
@@ -75,6 +81,9 @@ pub struct SandboxInside {
     /// How large a file may be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_file_bytes: Option<u64>,
+    /// How much it may write to `/tmp`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_temporary_bytes: Option<u64>,
     /// The arguments of bwrap, without those of the run; empty at the partial level.
     pub bwrap: Vec<String>,
 }
@@ -97,6 +106,7 @@ impl Workspaces {
             harness: live.map_or_else(|| task.harness.clone(), |run| run.harness),
             mode: settings.mode,
             level: Level::None,
+            is_needed: pinned_workflow(&stored)?.sandbox.is_some(),
             gaps: gaps_of(&capabilities),
             inside: None,
         };
@@ -113,7 +123,10 @@ impl Workspaces {
         };
         Ok(SandboxExplanation {
             level: sandbox.level,
-            inside: Some(inside(&sandbox, self.has_outside_text(task)?)),
+            inside: Some(SandboxInside {
+                not_shown: not_shown(&settings.read, &sandbox.description),
+                ..inside(&sandbox, self.has_outside_text(task)?)
+            }),
             ..explanation
         })
     }
@@ -192,8 +205,8 @@ fn inside(sandbox: &RunSandbox, has_outside_text: bool) -> SandboxInside {
     let description = &sandbox.description;
     let (network, hosts) = match &description.network {
         Network::Open => (NetworkMode::Open, Vec::new()),
-        Network::List(hosts) => (NetworkMode::List, hosts.clone()),
-        Network::None => (NetworkMode::None, Vec::new()),
+        Network::List(hosts) if !hosts.is_empty() => (NetworkMode::List, hosts.clone()),
+        Network::List(_) | Network::None => (NetworkMode::None, Vec::new()),
     };
     let home = Path::new(description.user_home.as_os_str());
     let path = |text: &RawText| PathBuf::from(text.as_os_str());
@@ -220,11 +233,18 @@ fn inside(sandbox: &RunSandbox, has_outside_text: bool) -> SandboxInside {
             .collect(),
         writes: writes.collect(),
         reads: reads.collect(),
+        not_shown: Vec::new(),
         hidden_variables: description.hidden_variables.clone(),
         max_processes: description.limits.processes,
         max_file_bytes: description.limits.file_bytes,
+        max_temporary_bytes: description.max_temporary_bytes(),
         bwrap: bwrap_words(description),
     }
+}
+
+fn not_shown(listed: &[PathBuf], description: &Description) -> Vec<PathBuf> {
+    let is_hidden = |path: &&PathBuf| !path.exists() || !description.shows(path);
+    listed.iter().filter(is_hidden).cloned().collect()
 }
 
 fn bwrap_words(description: &Description) -> Vec<String> {

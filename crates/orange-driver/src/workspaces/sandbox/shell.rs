@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use orange_effects::run::RawText;
-use orange_effects::sandbox::{AgentExit, Broker, Mount, SandboxedRun, run_in_sandbox};
+use orange_effects::sandbox::{
+    AgentExit, Broker, Mount, SandboxError, SandboxedRun, run_in_sandbox,
+};
 use orange_engine::names::TaskId;
 use orange_store::{Store, TaskDirectory};
 
@@ -69,9 +71,15 @@ impl Workspaces {
                 secret: None,
             },
         });
-        exit.map_err(|error| DriverError::NoSandbox {
-            reason: error.to_string(),
-            fix: String::from("correct that, then run the command again"),
+        exit.map_err(|error| match error {
+            SandboxError::NotStarted { .. } => DriverError::NotStartedInSandbox {
+                program: program.to_string_lossy().into_owned(),
+                reason: error.to_string(),
+            },
+            _ => DriverError::NoSandbox {
+                reason: error.to_string(),
+                fix: String::from("correct that, then run the command again"),
+            },
         })
     }
 }

@@ -108,13 +108,13 @@ impl Workspaces {
         let repository = repository(level)?;
         let network = self.network_of(task, &settings, &[])?;
         let bwrap = bwrap.as_deref();
-        self.sandbox_for_command(bwrap, settings, &home, repository, network, &command)
+        self.sandbox_for_command(bwrap, &settings, &home, repository, network, &command)
     }
 
     fn sandbox_for_command(
         &self,
         bwrap: Option<&Path>,
-        settings: SandboxSettings,
+        settings: &SandboxSettings,
         private_home: &Path,
         repository: Vec<Mount>,
         network: Network,
@@ -149,7 +149,7 @@ impl Workspaces {
             temporary: Some(&private_home.with_file_name("temporary")),
             program: program.as_deref().unwrap_or(Path::new("/bin/sh")),
             path: environment.variable("PATH"),
-            read: settings.read,
+            read: settings.readable(),
             own: Vec::new(),
             given: Vec::new(),
             copy: Vec::new(),

@@ -50,8 +50,8 @@ pub(in crate::sandbox) fn answer_proxy(
     let host = &target.host;
     if !hosts.contains(host) {
         let reason = format!(
-            "orange: the sandbox does not reach {host}; to allow it, the user adds it to \
-             `sandbox.hosts`"
+            "orange: the sandbox does not reach {host}; with `sandbox.network = \"list\"`, it \
+             reaches what the user adds to `sandbox.hosts`"
         );
         return refuse(reader.get_ref(), "403 Forbidden", &reason);
     }

@@ -3,6 +3,8 @@
 //! Its author may be hostile. Every line has a number, so that none can be scrolled away unseen, and
 //! every character that a terminal does not show as itself is written as an escape.
 
+use std::collections::BTreeMap;
+
 use orange_config::{POLICY_WORKFLOWS, PolicyWorkflow};
 use orange_driver::PolicyProposal;
 use orange_engine::shipped_workflows;
@@ -66,8 +68,53 @@ pub fn text(proposal: &PolicyProposal, settings: &[PolicySetting<'_>]) -> Text {
             );
         }
     }
+    // At the end, where a long workflow does not scroll it away.
+    let changes = changes(proposal);
+    if !changes.is_empty() {
+        line(Style::Plain, "");
+        line(Style::Bold, "Changed since you allowed it");
+    }
+    for change in changes {
+        line(Style::Plain, &format!("  {change}"));
+    }
     line(Style::Plain, "");
     text
+}
+
+/// How the policy differs from the one that the user allowed.
+fn changes(proposal: &PolicyProposal) -> Vec<String> {
+    let Some(allowed) = &proposal.allowed else {
+        return Vec::new();
+    };
+    let policy = &proposal.policy;
+    let before: BTreeMap<_, _> = allowed.values().collect();
+    let now: BTreeMap<_, _> = policy.values().collect();
+    let mut changes = Vec::new();
+    for (key, value) in &now {
+        match before.get(key) {
+            None => changes.push(format!("{key}: new")),
+            Some(old) if old != value => {
+                changes.push(format!("{key}: was {}", visible(&old.to_string())));
+            }
+            Some(_) => {}
+        }
+    }
+    let removed = before.keys().filter(|key| !now.contains_key(*key));
+    changes.extend(removed.map(|key| format!("{key}: removed")));
+    for workflow in policy.workflows() {
+        let mut old = allowed.workflows().iter();
+        match old.find(|it| it.name == workflow.name) {
+            None => changes.push(format!("workflow {}: new", workflow.name)),
+            Some(old) if old.text != workflow.text => {
+                changes.push(format!("workflow {}: changed", workflow.name));
+            }
+            Some(_) => {}
+        }
+    }
+    let is_gone = |old: &&PolicyWorkflow| policy.workflows().iter().all(|it| it.name != old.name);
+    let removed = allowed.workflows().iter().filter(is_gone);
+    changes.extend(removed.map(|old| format!("workflow {}: removed", old.name)));
+    changes
 }
 
 /// The beginning of the hash, which is enough for `--hash`.

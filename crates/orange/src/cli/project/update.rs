@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use orange_config::{Environment, Project};
+use orange_config::{Environment, HostPort, Project};
 use orange_driver::ProjectSettings;
 use orange_engine::names::{BranchName, HarnessName, ProjectName};
 use serde::Serialize;
@@ -74,6 +74,15 @@ pub struct Args {
     /// Timeout of the teardown script.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub teardown_timeout: Option<u64>,
+    /// Whether agents run in a sandbox; `default` for the setting.
+    #[arg(long, value_name = "MODE", value_parser = ["off", "auto", "required", "default"])]
+    pub sandbox_mode: Option<String>,
+    /// What agents in a sandbox reach; `default` for the setting.
+    #[arg(long, value_name = "NETWORK", value_parser = ["open", "list", "none", "default"])]
+    pub sandbox_network: Option<String>,
+    /// Hosts that agents in a sandbox reach, with commas between; empty for the setting.
+    #[arg(long, value_name = "HOSTS")]
+    pub sandbox_hosts: Option<String>,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -106,6 +115,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         setup_timeout: args.setup_timeout,
         teardown: script("--teardown", &args.teardown)?,
         teardown_timeout: args.teardown_timeout,
+        sandbox_mode: args.sandbox_mode.clone(),
+        sandbox_network: args.sandbox_network.clone(),
+        sandbox_hosts: args.sandbox_hosts.as_deref().map(hosts).transpose()?,
     };
     if settings == ProjectSettings::default() {
         return Err(Error::usage(format!(
@@ -126,6 +138,17 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     text.end_line();
     output.answer(&text)?;
     Ok(Exit::Ok)
+}
+
+fn hosts(text: &str) -> Result<Vec<HostPort>, Error> {
+    let parts = text.split(',').map(str::trim).filter(|it| !it.is_empty());
+    let hosts = parts.map(|part| {
+        part.parse().map_err(|error| {
+            Error::usage(format!("cannot change `--sandbox-hosts`: {error}"))
+                .hint("write hosts as `registry.example.org,api.example.org:8443`")
+        })
+    });
+    hosts.collect()
 }
 
 fn script(option: &str, text: &str) -> Result<Vec<String>, Error> {

@@ -79,6 +79,9 @@ fn text(explanation: &SandboxExplanation, width: Option<usize>) -> Text {
         (Level::Full, _) => String::from("full"),
         (Level::Partial, _) => String::from("partial: Landlock and seccomp without namespaces"),
         (Level::None, Some(_)) => String::from("none: it was started without a sandbox"),
+        (Level::None, None) if explanation.is_needed => {
+            String::from("none: agents do not start, because the workflow needs a sandbox")
+        }
         (Level::None, None) => String::from(match explanation.mode {
             SandboxMode::Off => "none: `sandbox.mode` is \"off\"",
             SandboxMode::Auto | SandboxMode::Required => "none: agents do not start",
@@ -144,6 +147,7 @@ fn push_inside(lines: &mut Lines, inside: &SandboxInside, level: Level) {
     lines.push_all("writes", paths(&inside.writes));
     lines.push_all("copies", paths(&inside.copies));
     lines.push_all("reads", paths(&inside.reads));
+    lines.push_all("not shown", paths(&inside.not_shown));
     lines.push(
         "hides",
         match level {
@@ -160,7 +164,13 @@ fn push_inside(lines: &mut Lines, inside: &SandboxInside, level: Level) {
     let processes = inside.max_processes.map(|it| format!("{it} processes"));
     let bytes = inside.max_file_bytes;
     let bytes = bytes.map(|it| format!("{} per file", describe_bytes(it)));
-    let limits: Vec<String> = processes.into_iter().chain(bytes).collect();
+    let temporary = inside.max_temporary_bytes;
+    let temporary = temporary.map(|it| format!("{} in /tmp", describe_bytes(it)));
+    let limits: Vec<String> = processes
+        .into_iter()
+        .chain(bytes)
+        .chain(temporary)
+        .collect();
     lines.push(
         "limits",
         &format!("{}; memory is not limited", limits.join(", ")),

@@ -4,7 +4,7 @@ use orange_config::Environment;
 use orange_driver::{Attempt, SandboxTrial, TriedAttempt};
 
 use crate::cli::request::requests::driver;
-use crate::cli::{Error, Exit, Shape};
+use crate::cli::{Error, Exit, Shape, push_error};
 use crate::output::{Alignment, Cell, Output, Style, Table, Text};
 
 pub const SHAPE: Shape = Shape::of::<SandboxTrial>("orange.sandbox.try/1");
@@ -31,11 +31,20 @@ pub fn run(_args: &Args, environment: &Environment, output: &mut Output) -> Resu
             text.end_line();
         }
         output.narrate(&text);
+        let breaches = trial.breaches();
+        if !breaches.is_empty() {
+            let words = breaches.iter().map(|it| it.attempt.words());
+            let words = words.collect::<Vec<_>>().join(", ");
+            let message = format!("this sandbox does not hold: {words}");
+            let mut text = Text::new();
+            push_error(&mut text, &message, &[], output.narration_width(), 0);
+            output.print_error(&text);
+        }
     }
-    Ok(if trial.has_breach() {
-        Exit::Refused
-    } else {
+    Ok(if trial.breaches().is_empty() {
         Exit::Ok
+    } else {
+        Exit::Refused
     })
 }
 

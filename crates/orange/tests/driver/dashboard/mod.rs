@@ -132,7 +132,7 @@ fn the_first_task_of_a_repository_says_what_its_agents_may_do() {
         terminal.press(&["C-s"]);
         if is_first {
             terminal.wait_for("Registered tea");
-            terminal.wait_for("`script` knows no reduced permissions");
+            terminal.wait_for("in a sandbox");
             terminal.press(&["Escape"]);
         }
         wait_for("the task alone", || {

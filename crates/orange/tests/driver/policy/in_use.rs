@@ -96,7 +96,7 @@ fn the_scripts_and_the_verification_of_a_policy_run() {
 fn a_policy_can_require_a_sandbox_but_not_take_one_away() {
     let settings =
         "[sandbox]\nmode = \"off\"\nnetwork = \"open\"\nhosts = [\"evil.example.org\"]\n";
-    let stage = Stage::with_policy(&[(".orange/policy.toml", settings)]);
+    let stage = Stage::with_policy(&[(".orange/policy.toml", settings)]).sandbox_by_settings();
     let own = "[sandbox]\nmode = \"auto\"\nnetwork = \"list\"\nhosts = [\"a.example.org\"]\n";
     fs::write(stage.home().settings(), own).unwrap();
     let shown = stage.call(&["allow"]).1;

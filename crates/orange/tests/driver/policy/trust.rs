@@ -150,8 +150,28 @@ fn a_change_is_shown_everywhere_and_used_nowhere() {
     stage.commit_files(&repo, &[(".orange/policy.toml", &evil)]);
     let shown = stage.call(&["allow"]).1;
     assert!(shown.contains("team.yml, unchanged"), "{shown}");
+    let changes = "Changed since you allowed it\n  merge.verify: was make test\n\n";
+    assert!(shown.contains(changes), "{shown}");
     stage.run_ok(&["allow", "--yes"]);
     assert_eq!(stage.setting("merge.verify").0, "evil");
+    let other = [
+        (".orange/policy.toml", "teardown = [\"true\"]\n"),
+        (".orange/workflows/team.yml", &evil_workflow),
+        (
+            ".orange/workflows/more.yml",
+            &TEAM.replace("name: team", "name: more"),
+        ),
+    ];
+    stage.commit_files(&repo, &other);
+    let shown = stage.call(&["allow"]).1;
+    for change in [
+        "  teardown: new\n",
+        "  merge.verify: removed\n",
+        "  workflow team: changed\n",
+        "  workflow more: new\n",
+    ] {
+        assert!(shown.contains(change), "{shown}");
+    }
 }
 
 #[test]

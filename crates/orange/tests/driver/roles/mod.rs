@@ -221,6 +221,7 @@ fn code_run_in_a_sandbox_has_no_role() {
 /// Hands the attempts to the commands of a task, which keep nothing but their private home and the
 /// worktree; returns where the results will be.
 fn move_inside(stage: &Stage, id: &TaskId) -> PathBuf {
+    stage.configure("sandbox_mode", &serde_json::Value::Null);
     let settings = "[sandbox]\nmode = \"required\"\nread = [\"~/scripts\"]\n";
     fs::write(stage.home().settings(), settings).unwrap();
     let directory = stage.home().tasks().join("app").join(id.as_str());
