@@ -75,6 +75,12 @@ impl Requests {
         self.context.choose_sandbox(project).map(|_| ())
     }
 
+    /// Whether every project gets its sandbox, whatever it requires, or none is wanted.
+    pub fn has_best_sandbox(&self) -> bool {
+        let chosen = self.context.choose_sandbox(None);
+        chosen.is_ok_and(|it| it.is_none_or(|chosen| chosen.bwrap.is_some()))
+    }
+
     /// Creates a task and performs the effects of its initial status.
     pub fn create(&self, new: &NewTaskRequest, waiting: WaitPolicy) -> Result<Answer, DriverError> {
         Ok(self.create_registering(new, waiting)?.0)

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read};
-use std::net::{Ipv4Addr, Shutdown, TcpStream};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::thread;
 
@@ -10,7 +10,7 @@ use orange_config::{Environment, ORANGE_SANDBOX_CALLS};
 
 use super::frames::{Call, Part, VERSION};
 use crate::run::RawText;
-use crate::sandbox::network::Stream;
+use crate::sandbox::network::{Stream, connect_port};
 use crate::sandbox::places::BROKER;
 
 /// How a call ended.
@@ -43,9 +43,13 @@ pub fn call_outside(
             let named = named.to_str().and_then(|it| it.split_once(':'));
             let (port, secret) = named.ok_or(io::ErrorKind::NotFound)?;
             let port: u16 = port.parse().map_err(|_| io::ErrorKind::NotFound)?;
-            let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-            let _unbuffered = stream.set_nodelay(true);
-            call(stream, Some(secret.to_owned()), arguments, input, print)
+            call(
+                connect_port(port)?,
+                Some(secret.to_owned()),
+                arguments,
+                input,
+                print,
+            )
         }
     }
 }

@@ -15,6 +15,10 @@ use signal_hook::iterator::exfiltrator::SignalOnly;
 /// How long a message that is already on its way may take.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
+/// Becomes the next process with the usual signals ignored: a kill of a run signals all its processes, and bwrap
+/// would take the agent down before the agent can clean up. `sandbox-init` gets its own handlers.
+pub(super) const IGNORING: &str = "trap '' HUP INT QUIT TERM; exec \"$@\"";
+
 /// The signals that a process receives, which a poll notices.
 pub(super) type Signals = SignalDelivery<UnixStream, SignalOnly>;
 

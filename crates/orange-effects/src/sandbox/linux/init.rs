@@ -1,4 +1,4 @@
-//! Starts the agent of a sandbox and reports its end; usually process 1.
+//! Starts the agent of a sandbox, usually as process 1.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -6,9 +6,7 @@ use std::fs;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 use std::thread;
 use std::time::Duration;
 
@@ -26,8 +24,7 @@ use super::control::{
     FirstConnection, Signals, connect_in, listen_in, wait_readable, watch_signals,
 };
 use super::partial::{TemporaryFolder, adopt_orphans, end_below, run_guarded};
-use super::program::PLAN_VARIABLE;
-use super::protocol::{Go, Plan, Report, Request, StartFailure};
+use super::protocol::{Go, PLAN_VARIABLE, Plan, Report, Request, StartFailure, code_of};
 use super::terminal::give_terminal;
 use crate::command::Invocation;
 use crate::sandbox::network::{open_bridges, serve_ports};
@@ -165,13 +162,6 @@ fn run_program(mut plan: Plan) -> io::Result<u8> {
         .start_in_terminal(None, false)
         .map_err(io::Error::other)?;
     Ok(code_of(child.wait()?))
-}
-
-/// The code for a status; a signal becomes a code, as in a shell.
-pub(super) fn code_of(status: ExitStatus) -> u8 {
-    let signal = status.signal().map(|signal| 128 + signal);
-    let code = status.code().or(signal).unwrap_or(1);
-    u8::try_from(code).unwrap_or(1)
 }
 
 struct Init {

@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, SIGUSR1, SI
 
 use super::arguments::{RunFiles, sandbox_arguments, with_nul};
 use super::control::{
-    FirstConnection, Signals, inherited_file, listen_in, wait_readable, watch_signals,
+    FirstConnection, IGNORING, Signals, inherited_file, listen_in, wait_readable, watch_signals,
 };
 use super::partial::{calls_bridge, end_marked, start_init};
 use super::private_home::{prepare_home, return_shared_files};
@@ -46,10 +46,6 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// How long `sandbox-init` may take to kill everything.
 const LAST_GRACE: Duration = Duration::from_secs(10);
-
-/// Becomes the next process with the usual signals ignored: a kill of a run signals all its processes, and bwrap
-/// would take the agent down before the agent can clean up. `sandbox-init` gets its own handlers.
-pub(super) const IGNORING: &str = "trap '' HUP INT QUIT TERM; exec \"$@\"";
 
 /// Runs the agent until it ends. Must be called on the main thread: the system ends bwrap with the
 /// thread that started it.

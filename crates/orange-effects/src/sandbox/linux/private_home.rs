@@ -12,11 +12,8 @@ use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat,
 };
 
-use super::partial::{make_link, return_shared_file};
+use super::partial::{MAX_COPY, make_link, return_shared_file};
 use crate::sandbox::description::{Description, Mount};
-
-/// Larger files are not copied into a private home.
-pub(super) const MAX_COPY: u64 = 32 * 1024 * 1024;
 
 /// Creates the private home, the places where something is mounted in it, and the copies.
 ///

@@ -6,16 +6,13 @@ use std::path::Path;
 
 use super::arguments::machine_arguments;
 use super::partial::prepare_program;
-use super::protocol::{Plan, visible_variables};
+use super::protocol::{PLAN_VARIABLE, Plan, visible_variables};
 use super::proxy::StartedProxy;
 use crate::command::Invocation;
 use crate::run::RawText;
 use crate::sandbox::description::Description;
 use crate::sandbox::network::proxy_bridge;
 use crate::sandbox::places::{BROKER, PROXY};
-
-/// The variable that has the plan of such a program; the program itself does not get it.
-pub(super) const PLAN_VARIABLE: &str = "ORANGE_SANDBOX_PLAN";
 
 /// The command that runs a program in a sandbox; `proxy` is for the hosts of its list. A
 /// signal that ends the program becomes an exit code, as in a shell. When the command is killed,

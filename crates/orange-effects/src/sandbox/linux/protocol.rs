@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
+use std::process::ExitStatus;
 
 use orange_config::ORANGE_HOME;
 use serde::{Deserialize, Serialize};
@@ -11,6 +13,9 @@ use super::partial::{Confinement, private_variables};
 use crate::run::RawText;
 use crate::sandbox::description::{Description, Limits, Mount};
 use crate::sandbox::network::Bridge;
+
+/// The variable that has the plan of a program without an agent; the program itself does not get it.
+pub(super) const PLAN_VARIABLE: &str = "ORANGE_SANDBOX_PLAN";
 
 /// What the processes inside need to start the agent.
 #[derive(Debug, Serialize, Deserialize)]
@@ -101,6 +106,13 @@ pub(super) fn visible_variables<'a>(
 ) -> impl Iterator<Item = (&'a OsString, &'a OsString)> {
     let is_hidden = |name: &OsString| description.hidden_variables.iter().any(|it| *name == **it);
     environment.iter().filter(move |(name, _)| !is_hidden(name))
+}
+
+/// The code for a status; a signal becomes a code, as in a shell.
+pub(super) fn code_of(status: ExitStatus) -> u8 {
+    let signal = status.signal().map(|signal| 128 + signal);
+    let code = status.code().or(signal).unwrap_or(1);
+    u8::try_from(code).unwrap_or(1)
 }
 
 /// Where the agent may create files.

@@ -22,7 +22,7 @@ pub(super) use connections::serve;
 pub use login::InjectedLogin;
 pub(super) use login::LoginService;
 pub use ports::PortForward;
-pub(super) use ports::{can_connect, reach, serve_ports};
+pub(super) use ports::{can_connect, connect_port, reach, serve_ports};
 pub(super) use proxy::answer_proxy;
 pub(super) use relay::Stream;
 

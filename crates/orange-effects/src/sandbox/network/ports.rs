@@ -100,9 +100,16 @@ impl PortForward {
     }
 }
 
+/// Connects to a port of this loopback.
+pub(in crate::sandbox) fn connect_port(port: u16) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    let _unbuffered = stream.set_nodelay(true);
+    Ok(stream)
+}
+
 /// Whether a port of this loopback accepts a connection.
 pub(in crate::sandbox) fn can_connect(port: u16) -> bool {
-    TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
+    connect_port(port).is_ok()
 }
 
 /// Asks process 1 for a port; `None` if nothing listens there.

@@ -18,7 +18,7 @@ pub fn settle_missing_sandbox(
     output: &mut Output,
 ) -> Result<(), Error> {
     // Agents create tasks, but start none.
-    if driver.requests.require_sandbox(None).is_ok()
+    if driver.requests.has_best_sandbox()
         || driver.callers.require_user("turn off the sandbox").is_err()
     {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What other programs of the machine get from the ports of an agent without namespaces.
+//! What other programs get from the ports of an agent.
 
 use std::fs;
 use std::io::{Read as _, Write as _};

@@ -17,9 +17,7 @@ use super::TemporaryFolder;
 use crate::command::Invocation;
 use crate::process::kill_descendants;
 use crate::sandbox::linux::control::{Signals, wait_readable, watch_signals};
-use crate::sandbox::linux::init::code_of;
-use crate::sandbox::linux::program::PLAN_VARIABLE;
-use crate::sandbox::linux::protocol::Plan;
+use crate::sandbox::linux::protocol::{PLAN_VARIABLE, Plan, code_of};
 use crate::sandbox::network::open_bridges;
 
 /// Marks the guard of a program.

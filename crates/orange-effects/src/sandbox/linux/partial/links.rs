@@ -1,4 +1,4 @@
-//! Links in a private home to files of the user that stay at their path.
+//! Links in a private home to files of the user.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -10,7 +10,9 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Mode, OFlags, openat, readlinkat, symlinkat, unlinkat};
 
 use crate::private_file;
-use crate::sandbox::linux::private_home::MAX_COPY;
+
+/// Larger files are copied neither into a private home nor back.
+pub(in crate::sandbox::linux) const MAX_COPY: u64 = 32 * 1024 * 1024;
 
 /// Makes a name in a folder of the private home lead to a file of the user. A folder with content
 /// that has the name stays: an agent made it.

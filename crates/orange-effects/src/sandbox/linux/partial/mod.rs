@@ -16,7 +16,7 @@ mod variables;
 pub(super) use capability_sets::drop_capabilities;
 pub(super) use confinement::{Confinement, restrict_in_place};
 pub(super) use guard::{adopt_orphans, end_below, run_guarded};
-pub(super) use links::{make_link, return_shared_file};
+pub(super) use links::{MAX_COPY, make_link, return_shared_file};
 pub(super) use place::TemporaryFolder;
 pub(super) use start::{calls_bridge, end_marked, prepare_program, start_init};
 pub(super) use task_count::with_running;
