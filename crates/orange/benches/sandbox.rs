@@ -67,7 +67,8 @@ mod linux {
                 panic!("no sandbox here: {:?}", capabilities.gaps);
             };
             let sandbox = describe(&DescribeRequest {
-                bwrap,
+                bwrap: Some(bwrap),
+                temporary: None,
                 orange: Path::new(env!("CARGO_BIN_EXE_orange")),
                 user_home: &path("ada"),
                 orange_home: &path("orange"),

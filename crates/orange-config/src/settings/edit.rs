@@ -17,7 +17,7 @@ impl Settings {
         let _lock = user_file::lock(&path)?;
         // The file may be a link into a folder where the user keeps such files.
         let path = match fs::canonicalize(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => path,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => path,
             found => found?,
         };
         let text = match fs::read_to_string(&path) {
@@ -82,6 +82,17 @@ mod tests {
         for text in ["sandbox = 3\n", "[sandbox\n"] {
             without_sandbox(text).unwrap_err();
         }
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_an_error_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let environment = crate::Environment::of([("ORANGE_HOME", folder.path())]);
+        let home = Home::resolve(&environment).unwrap();
+        std::os::unix::fs::symlink("/nowhere/mine.toml", home.settings()).unwrap();
+        Settings::turn_sandbox_off(&home).unwrap_err();
+        Settings::load(&home, &environment, None).unwrap_err();
+        assert!(home.settings().is_symlink());
     }
 
     #[test]

@@ -101,7 +101,7 @@ pub(crate) fn load(path: &Path) -> Result<GivenSettings, SettingsError> {
         reason: reason(error),
     };
     let text = match read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
             return Ok(GivenSettings::default());
         }
         text => text.map_err(|error| unreadable(&error))?,

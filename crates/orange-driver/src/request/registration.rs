@@ -33,6 +33,8 @@ pub struct WorkerPermissions {
     level: WorkerLevel,
     /// The task for which the project was registered, if its agents run in a sandbox.
     sandboxed: Option<TaskId>,
+    /// Why none of them can start yet.
+    obstacle: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,12 +64,14 @@ impl Requests {
         let harnesses = self.context.harnesses()?;
         let harness = harnesses.require(&task.harness)?;
         let mode = self.context.settings(Some(project))?.sandbox.mode;
+        let sandbox = self.context.choose_sandbox(Some(project));
         Ok(WorkerPermissions {
             project: project.name.clone(),
             workflow: task.workflow.to_string(),
             harness: task.harness.clone(),
             level: level(&workflow, harness),
             sandboxed: (mode != SandboxMode::Off).then(|| task.id.clone()),
+            obstacle: sandbox.err().map(|error| error.to_string()),
         })
     }
 }
@@ -98,7 +102,11 @@ impl fmt::Display for WorkerPermissions {
             harness,
             level,
             sandboxed,
+            obstacle,
         } = self;
+        if let Some(obstacle) = obstacle {
+            return write!(formatter, "its agents cannot start yet: {obstacle}");
+        }
         if let (WorkerLevel::Full | WorkerLevel::Unrestricted, Some(task)) = (level, sandboxed) {
             return write!(
                 formatter,

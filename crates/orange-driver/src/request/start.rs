@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use orange_config::Project;
+use orange_config::{Project, SandboxMode};
+use orange_effects::sandbox::Level;
 use orange_engine::event::{Event, Fact};
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::{Kind, Trigger};
@@ -75,10 +76,17 @@ impl Requests {
         self.context.choose_sandbox(project).map(|_| ())
     }
 
-    /// Whether every project gets its sandbox, whatever it requires, or none is wanted.
-    pub fn has_best_sandbox(&self) -> bool {
-        let chosen = self.context.choose_sandbox(None);
-        chosen.is_ok_and(|it| it.is_none_or(|chosen| chosen.bwrap.is_some()))
+    /// Whether a project may want a sandbox that this machine cannot make.
+    pub fn may_lack_sandbox(&self) -> Result<bool, DriverError> {
+        let is_wanted = |project: Option<&Project>| {
+            let settings = self.context.settings(project);
+            settings.map_or(true, |it| it.sandbox.mode != SandboxMode::Off)
+        };
+        let is_wanted = is_wanted(None) || {
+            let projects = self.context.projects()?.projects;
+            projects.iter().any(|project| is_wanted(Some(project)))
+        };
+        Ok(is_wanted && self.context.capabilities().level != Level::Full)
     }
 
     /// Creates a task and performs the effects of its initial status.

@@ -128,11 +128,14 @@ fn attempt(driver: &Driver, action: &Action, wait: Duration) -> Result<Attempt, 
             }
         }
         Action::Create(draft) => {
-            let created = driver.requests.create_and_start(
-                &new_task(driver, draft)?,
-                draft.starts_now,
-                waiting,
-            )?;
+            let new = new_task(driver, draft)?;
+            // Nothing is created that could not be started.
+            if draft.starts_now && driver.requests.may_lack_sandbox()? {
+                let project = driver.callers.project_here(new.project.as_ref())?;
+                driver.requests.require_sandbox(project.as_ref())?;
+            }
+            let requests = &driver.requests;
+            let created = requests.create_and_start(&new, draft.starts_now, waiting)?;
             let notice = created.registered.as_ref().map(registration_notice);
             match (creation_result(created, action), notice) {
                 (

@@ -101,6 +101,7 @@ impl Admin {
         found.push(self.check_store());
         let settings = self.context.settings(None);
         let has_settings = settings.is_ok();
+        let sandbox = settings.as_ref().ok().map(|it| it.sandbox.clone());
         let mut set_harnesses = BTreeSet::new();
         match settings {
             Ok(settings) => {
@@ -112,6 +113,9 @@ impl Admin {
             Err(error) => found.push(broken_settings(&error)),
         }
         let projects = self.context.projects()?.projects;
+        if let Some(sandbox) = &sandbox {
+            self.check_sandboxes(sandbox, &projects, &mut found);
+        }
         self.check_disks(&projects, &mut found);
         self.check_leftovers(&mut found);
         self.check_kept_work(&projects, &mut found);

@@ -1,6 +1,7 @@
 //! Checks whether this machine can run agents in a sandbox.
 
 use orange_config::{Environment, Harness, Project, SandboxMode, SandboxSettings};
+use orange_effects::git::Uncovered;
 use orange_effects::sandbox::{Capabilities, Level};
 
 use super::{Checkup, Health};
@@ -9,20 +10,25 @@ use crate::admin::Admin;
 impl Admin {
     /// What a sandbox on this machine would be. No problem if the user turned it off.
     pub(super) fn check_sandbox(&self, settings: &SandboxSettings) -> Checkup {
-        let capabilities = self.context.capabilities();
-        let health = match (
-            settings.mode,
-            capabilities.level,
-            capabilities.gaps.as_slice(),
-        ) {
-            (SandboxMode::Off, _, _) | (_, Level::Full, []) => Health::Ok,
-            (_, Level::None, _) | (SandboxMode::Required, Level::Partial, _) => Health::Error,
-            _ => Health::Warning,
-        };
-        let checkup = Checkup::new("sandbox", health, describe(settings.mode, &capabilities));
-        match capabilities.gaps.first() {
-            Some(gap) if settings.mode != SandboxMode::Off => checkup.with_fix(&gap.fix),
-            _ => checkup,
+        checkup("sandbox", settings.mode, &self.context.capabilities())
+    }
+
+    /// The same for each project that differs from the general settings.
+    pub(super) fn check_sandboxes(
+        &self,
+        general: &SandboxSettings,
+        projects: &[Project],
+        found: &mut Vec<Checkup>,
+    ) {
+        for project in projects {
+            let Ok(settings) = self.context.settings(Some(project)) else {
+                continue;
+            };
+            if settings.sandbox.mode != general.mode {
+                let subject = format!("sandbox of {}", project.name);
+                let capabilities = self.context.capabilities();
+                found.push(checkup(&subject, settings.sandbox.mode, &capabilities));
+            }
         }
     }
 
@@ -45,7 +51,12 @@ impl Admin {
         let git = self.workspaces.open_repository(project).ok()?;
         let checkout = git.worktree(&project.path).ok()?;
         let uncovered = checkout.uncovered_by_private(&project.default_branch);
-        let reasons: Vec<String> = uncovered.ok()?.iter().map(ToString::to_string).collect();
+        // The state of the checkout does not matter: tasks have worktrees of their own.
+        let uncovered = uncovered
+            .ok()?
+            .into_iter()
+            .filter(Uncovered::is_of_repository);
+        let reasons: Vec<String> = uncovered.map(|it| it.to_string()).collect();
         if reasons.is_empty() {
             return None;
         }
@@ -62,6 +73,19 @@ impl Admin {
     pub(super) fn check_login(&self, harness: &Harness) -> Option<Checkup> {
         let login = describe_login(harness, &self.context.environment)?;
         Some(Checkup::new(harness.name.as_str(), Health::Ok, login))
+    }
+}
+
+fn checkup(subject: &str, mode: SandboxMode, capabilities: &Capabilities) -> Checkup {
+    let health = match (mode, capabilities.level, capabilities.gaps.as_slice()) {
+        (SandboxMode::Off, _, _) | (_, Level::Full, []) => Health::Ok,
+        (_, Level::None, _) | (SandboxMode::Required, Level::Partial, _) => Health::Error,
+        _ => Health::Warning,
+    };
+    let checkup = Checkup::new(subject, health, describe(mode, capabilities));
+    match capabilities.gaps.first() {
+        Some(gap) if mode != SandboxMode::Off => checkup.with_fix(&gap.fix),
+        _ => checkup,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use orange_config::{Project, SandboxMode, SandboxSettings};
+use orange_config::{Project, SandboxMode, SandboxSettings, SettingOrigin, Settings};
 use orange_effects::sandbox::{Capabilities, Level};
 use orange_engine::Task;
 
@@ -27,15 +27,21 @@ impl Context {
         &self,
         project: Option<&Project>,
     ) -> Result<Option<ChosenSandbox>, DriverError> {
-        let settings = self.settings(project)?.sandbox;
+        let all = self.settings(project)?;
+        let settings = all.sandbox.clone();
         if settings.mode == SandboxMode::Off {
             return Ok(None);
         }
         let capabilities = self.capabilities();
         match capabilities.level {
-            Level::None => return Err(DriverError::no_sandbox(&capabilities)),
+            Level::None => {
+                let without = format!("{} to do without a sandbox", set_mode(&all, project, "off"));
+                return Err(missing(&capabilities, "", Some(&without)));
+            }
             Level::Partial if settings.mode == SandboxMode::Required => {
-                return Err(DriverError::only_partial_sandbox(&capabilities, ""));
+                let partial = format!("{} to accept it", set_mode(&all, project, "auto"));
+                let reason = "this machine can make only a partial one: ";
+                return Err(missing(&capabilities, reason, Some(&partial)));
             }
             Level::Partial | Level::Full => {}
         }
@@ -60,13 +66,16 @@ impl Workspaces {
         }
         let workflow = &task.workflow;
         if chosen.is_some() {
-            let needs = format!("the workflow `{workflow}` needs a full one, and ");
-            let capabilities = self.context.capabilities();
-            return Err(DriverError::only_partial_sandbox(&capabilities, &needs));
+            let reason = format!(
+                "the workflow `{workflow}` needs a full one, and this machine can make only a \
+                 partial one: "
+            );
+            return Err(missing(&self.context.capabilities(), &reason, None));
         }
+        let settings = self.context.settings(Some(project))?;
         Err(DriverError::NoSandbox {
             reason: format!("the workflow `{workflow}` needs one, and `sandbox.mode` is \"off\""),
-            fix: String::from("set `sandbox.mode` to \"auto\" or \"required\""),
+            fix: set_mode(&settings, Some(project), "auto"),
         })
     }
 
@@ -83,32 +92,35 @@ impl Workspaces {
     }
 }
 
+/// How the user sets the mode, where it is set now.
+fn set_mode(settings: &Settings, project: Option<&Project>, mode: &str) -> String {
+    let mut all = settings.all().iter();
+    let setting = all.find(|it| it.key == "sandbox.mode");
+    match (setting.map(|it| &it.origin), project) {
+        (
+            Some(SettingOrigin::Project { .. } | SettingOrigin::Policy { .. }),
+            Some(Project { name, .. }),
+        ) => format!("run `orange project update {name} --sandbox-mode {mode}`"),
+        _ => format!("set `sandbox.mode` to \"{mode}\" in `config.toml`"),
+    }
+}
+
+/// The error without a sandbox, or with a partial one; `other` is what the user can do instead of
+/// giving this machine a full one.
+fn missing(capabilities: &Capabilities, before: &str, other: Option<&str>) -> DriverError {
+    let gap = capabilities.obstacle();
+    let reason = gap.map_or("this machine has none", |gap| &gap.reason);
+    let fix = gap.map_or("use another machine", |gap| &gap.fix);
+    let other = other.map(|other| format!("; or {other}"));
+    DriverError::NoSandbox {
+        reason: format!("{before}{reason}"),
+        fix: format!("{fix}{}", other.unwrap_or_default()),
+    }
+}
+
 impl DriverError {
     /// Why this machine can make no sandbox, and what to do about it.
     pub(super) fn no_sandbox(capabilities: &Capabilities) -> DriverError {
-        let gap = capabilities.obstacle();
-        let fix = gap.map_or("use another machine", |gap| &gap.fix);
-        DriverError::NoSandbox {
-            reason: gap
-                .map_or("this machine has none", |gap| &gap.reason)
-                .to_owned(),
-            fix: format!("{fix}; or set `sandbox.mode` to \"off\" to do without a sandbox"),
-        }
-    }
-
-    /// Why this machine can make only a partial sandbox; `needs` says who needs a full one, unless
-    /// it is the user.
-    fn only_partial_sandbox(capabilities: &Capabilities, needs: &str) -> DriverError {
-        let gap = capabilities.obstacle();
-        let reason = gap.map_or("", |gap| &gap.reason);
-        let fix = gap.map_or("use another machine", |gap| &gap.fix);
-        let other = match needs {
-            "" => "; or set `sandbox.mode` to \"auto\" to accept a partial one",
-            _ => "",
-        };
-        DriverError::NoSandbox {
-            reason: format!("{needs}this machine can make only a partial one: {reason}"),
-            fix: format!("{fix}{other}"),
-        }
+        missing(capabilities, "", None)
     }
 }

@@ -36,6 +36,16 @@ pub enum Uncovered {
     InProgress(Operation),
 }
 
+impl Uncovered {
+    /// Whether it holds for every worktree of the repository.
+    pub fn is_of_repository(&self) -> bool {
+        !matches!(
+            self,
+            Uncovered::OwnCheckout | Uncovered::OtherBranch | Uncovered::InProgress(_)
+        )
+    }
+}
+
 impl fmt::Display for Uncovered {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {

@@ -4,26 +4,26 @@ use orange_config::{Project, SandboxMode};
 use orange_driver::{Driver, DriverError};
 
 use super::requests::{Consent, ask_consent};
-use crate::cli::{Error, narrate_hint};
+use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
 
-const QUESTION: &str = "Start agents without a sandbox from now on, with all your rights?";
-
 /// Fails before anything is created if this machine can make no sandbox for an agent. At a
-/// terminal, the user can decide to do without one, which is written into the settings. Which
-/// project it is does not matter if there is a sandbox.
+/// terminal, the user can decide to do without one, which is written into the settings.
+///
+/// `prepare` finds the project, and fails if the request would be refused anyway. It is called only
+/// if a sandbox may be missing.
 pub fn settle_missing_sandbox(
     driver: &Driver,
-    project: impl FnOnce() -> Option<Project>,
+    prepare: impl FnOnce() -> Result<Option<Project>, Error>,
     output: &mut Output,
 ) -> Result<(), Error> {
     // Agents create tasks, but start none.
-    if driver.requests.has_best_sandbox()
+    if !driver.requests.may_lack_sandbox()?
         || driver.callers.require_user("turn off the sandbox").is_err()
     {
         return Ok(());
     }
-    let project = project();
+    let project = prepare()?;
     let project = project.as_ref();
     let Err(missing) = driver.requests.require_sandbox(project) else {
         return Ok(());
@@ -41,15 +41,25 @@ pub fn settle_missing_sandbox(
         output.answer_width(),
     );
     output.answer(&text)?;
-    if ask_consent(QUESTION, output)? != Consent::Given {
-        return Err(missing.into());
+    let settings = driver.context.home().settings();
+    let question = format!(
+        "Start the agents of all projects without a sandbox from now on, with all your rights? \
+         This writes `sandbox.mode = \"off\"` to `{}`.",
+        settings.display()
+    );
+    if ask_consent(&question, output)? != Consent::Given {
+        let message = "nothing was started: there is no sandbox, and you answered no";
+        return Err(Error::new(Exit::Refused, "sandbox-missing", message)
+            .hint("`orange doctor` shows what this machine can do"));
     }
     let path = driver.admin.turn_sandbox_off()?;
-    let hint = format!(
+    let mut text = Text::new();
+    let line = format!(
         "wrote `sandbox.mode = \"off\"` to `{}`; remove it once a sandbox is possible",
         path.display()
     );
-    narrate_hint(&hint, output);
+    text.push_line(&[(Style::Plain, &line)], 4, output.answer_width());
+    output.answer(&text)?;
     // The project or its policy may want one anyway.
     Ok(driver.requests.require_sandbox(project)?)
 }

@@ -13,8 +13,8 @@ use crate::output::Output;
 
 /// Look at and use the sandboxes of agents.
 ///
-/// A sandbox keeps an agent away from your files, your programs and orange itself. It is turned on
-/// with `sandbox.mode`.
+/// A sandbox keeps an agent away from your files, your programs and orange itself. `sandbox.mode`
+/// and `orange project update --sandbox-mode` decide about it.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Explain(explain::Args),

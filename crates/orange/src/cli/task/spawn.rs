@@ -1,7 +1,7 @@
 //! `orange task spawn`.
 
 use orange_config::{Environment, Project};
-use orange_driver::{Answer, Driver, DriverError, Start};
+use orange_driver::{Answer, Driver, Start};
 use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
 
@@ -32,7 +32,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let Target { wait_options, .. } = &args.target;
     let driver = driver(environment)?;
     let task = args.target.task.as_deref();
-    settle_missing_sandbox(&driver, || project_of(&driver, task).ok()?, output)?;
+    settle_missing_sandbox(&driver, || project_of(&driver, task), output)?;
     if args.plan {
         let draft = RequestDraft::plain(RequestKind::Split);
         let planned = request_with_confirmation(&args.target, draft, environment, output)?;
@@ -67,8 +67,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
 }
 
-fn project_of(driver: &Driver, task: Option<&str>) -> Result<Option<Project>, DriverError> {
+fn project_of(driver: &Driver, task: Option<&str>) -> Result<Option<Project>, Error> {
     let task = driver.callers.resolve_task(task)?;
     let name = driver.views.show(&task)?.stored.task.project;
-    driver.callers.project_here(Some(&name))
+    Ok(driver.callers.project_here(Some(&name))?)
 }

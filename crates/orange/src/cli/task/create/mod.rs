@@ -10,9 +10,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 pub use answer::waiting_hint;
-use orange_config::{Environment, read_script};
+use orange_config::{Environment, Project, read_script};
 use orange_driver::{
-    Answer, CreatedTask, Driver, IssueTaskRequest, NewTaskRequest, Start, can_be_branch,
+    Answer, CreatedTask, Driver, IssueTaskRequest, NewTaskOutlook, NewTaskRequest, Start,
+    can_be_branch,
 };
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::task::{AgentSettings, Queueing};
@@ -181,12 +182,10 @@ fn create_described(
         let message = "the standard input cannot hold both the items and the context";
         return Err(usage_error(message));
     }
-    if !args.no_spawn {
-        let name = args.project.as_deref().map(ProjectName::new);
-        let project = || driver.callers.project_here(name.as_ref()).ok().flatten();
-        settle_missing_sandbox(driver, project, output)?;
-    }
     let mut new = new_task(args, driver, written, output)?;
+    if !args.no_spawn {
+        settle_missing_sandbox(driver, || project_of(args, driver, &new), output)?;
+    }
     if let Some(path) = &args.from {
         return from::run(path, args, driver, &new, output);
     }
@@ -209,6 +208,24 @@ fn create_described(
         narrate_missing_summary(args, &new, task.as_str(), output);
     }
     Ok(exit)
+}
+
+/// The project of a new task, if it is registered; fails if the task could not be created. Several
+/// tasks, and those with a text from elsewhere, are checked when they are created.
+fn project_of(
+    args: &Args,
+    driver: &Driver,
+    new: &NewTaskRequest,
+) -> Result<Option<Project>, Error> {
+    let has_own_text = args.from.is_none() && args.issue.is_none() && args.pr.is_none();
+    if has_own_text && args.each.is_empty() {
+        match driver.requests.preview(std::slice::from_ref(new))?.pop() {
+            Some(NewTaskOutlook::Refused(refusal)) => return Err((*refusal).into()),
+            Some(NewTaskOutlook::Unnamed(message)) => return Err(usage_error(&message)),
+            Some(NewTaskOutlook::Possible | NewTaskOutlook::Exists(_)) | None => {}
+        }
+    }
+    Ok(driver.callers.project_here(new.project.as_ref())?)
 }
 
 /// Says which labels of an issue were left out.
