@@ -67,11 +67,12 @@ mod linux {
                 panic!("no sandbox here: {:?}", capabilities.gaps);
             };
             let sandbox = describe(&DescribeRequest {
-                bwrap,
+                bwrap: Some(bwrap),
                 orange: Path::new(env!("CARGO_BIN_EXE_orange")),
                 user_home: &path("ada"),
                 orange_home: &path("orange"),
                 private_home: Some(&path("private")),
+                temporary: None,
                 program: Path::new("/bin/true"),
                 path: environment.variable("PATH"),
                 read: Vec::new(),
