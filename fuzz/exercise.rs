@@ -112,6 +112,7 @@ pub fn workflow(data: &[u8]) {
                 is_confirmed: true,
                 message: None,
                 head: None,
+                if_version: None,
             };
             let input = Input {
                 context: known(),

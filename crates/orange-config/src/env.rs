@@ -85,6 +85,7 @@ pub struct Environment {
     pub orange_home: Option<PathBuf>,
     pub home: Option<PathBuf>,
     variables: BTreeMap<OsString, OsString>,
+    directory: Option<PathBuf>,
 }
 
 impl Environment {
@@ -129,7 +130,28 @@ impl Environment {
             orange_home: path(ORANGE_HOME),
             home: path(HOME),
             variables,
+            directory: None,
         }
+    }
+
+    /// The same environment for commands that a server runs. They run in this directory, whichever
+    /// one the server was started in.
+    #[must_use]
+    pub fn of_server(self, directory: PathBuf) -> Self {
+        Self {
+            directory: Some(directory),
+            ..self
+        }
+    }
+
+    /// Whether commands run in a process that goes on after them.
+    pub fn is_of_server(&self) -> bool {
+        self.directory.is_some()
+    }
+
+    /// The directory that commands run in [default: the one the program was started in].
+    pub fn directory(&self) -> Option<PathBuf> {
+        self.directory.clone().or_else(Self::current_directory)
     }
 
     /// The locale that determines the character encoding; `None` when no locale is set.

@@ -133,6 +133,11 @@ impl Home {
         self.0.join("notes.json")
     }
 
+    /// The devices that may use the web API.
+    pub fn web(&self) -> PathBuf {
+        self.0.join("web")
+    }
+
     /// What the user has typed into the dashboard and not sent.
     pub fn drafts(&self) -> PathBuf {
         self.0.join("drafts.json")

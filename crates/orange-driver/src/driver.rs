@@ -17,6 +17,7 @@ use crate::request::Requests;
 use crate::schedule::Scheduler;
 use crate::steps::Steps;
 use crate::views::Views;
+use crate::web::Web;
 use crate::workspaces::Workspaces;
 
 /// The parts, lowest to highest; each gets the lower ones that it uses.
@@ -34,6 +35,7 @@ pub struct Driver {
     pub views: Views,
     pub chat: Chat,
     pub admin: Admin,
+    pub web: Web,
 }
 
 impl Driver {
@@ -78,6 +80,7 @@ impl Driver {
             &agents,
             &requests,
         );
+        let web = Web::new(&context, &callers);
         Driver {
             context,
             callers,
@@ -91,6 +94,7 @@ impl Driver {
             views,
             chat,
             admin,
+            web,
         }
     }
 

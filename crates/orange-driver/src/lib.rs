@@ -1,7 +1,7 @@
 //! Joins engine, store and effects: load, decide, record, perform, record.
 //!
 //! Each part has a folder and a type, and gets the parts below it: `Context`, `Callers`,
-//! `Workspaces`, `Forge`, `Steps`, `Agents`, `Scheduler`, `Performer`, `Requests`, `Views`, `Chat`, `Admin`. A step
+//! `Workspaces`, `Forge`, `Steps`, `Agents`, `Scheduler`, `Performer`, `Requests`, `Views`, `Chat`, `Admin`, `Web`. A step
 //! holds no transaction and no lock during slow work: facts are gathered between two decisions,
 //! effects are performed after the commit, and agents call orange while their effects are
 //! performed.
@@ -24,6 +24,7 @@ mod schedule;
 mod steps;
 pub mod supervisor;
 mod views;
+mod web;
 mod workspaces;
 
 pub use admin::checkup::{Checkup, Health};
@@ -92,6 +93,9 @@ pub use views::list::{AgentState, ListFilter, Overview};
 pub use views::queries::{AgentSandbox, Outlook, TaskDetails};
 pub use views::summary::{SummaryReader, TaskSummary};
 pub use views::watch::{Change, WatchedRun, WatchedTask, Watcher};
+pub use web::changes::{ChangedTask, CommitReport, Commits};
+pub use web::devices::{Device, DeviceScope, PairedDevice, PairingCode};
+pub use web::peer::Peer;
 pub use workspaces::kept::KeptWorktree;
 pub use workspaces::list::WorkspaceInfo;
 pub use workspaces::merge_forecast::MergeForecast;

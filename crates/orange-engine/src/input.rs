@@ -58,6 +58,9 @@ pub struct Request {
     pub message: Option<String>,
     /// The commit to merge, or the commit that the verdict judges.
     pub head: Option<CommitId>,
+    /// The version of the task that the caller saw. Whoever records the decision refuses it if the
+    /// task has another version by then; the engine itself never sees a task that has moved.
+    pub if_version: Option<u64>,
 }
 
 impl Request {
@@ -69,6 +72,7 @@ impl Request {
             is_confirmed: false,
             message: None,
             head: None,
+            if_version: None,
         }
     }
 }

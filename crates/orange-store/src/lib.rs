@@ -41,7 +41,7 @@ pub use projection::{ProjectionReport, archive_section, project, write_issue};
 pub use rebuild::{RebuildReport, RebuiltTask, SkippedTask, rebuild};
 pub use record::{Commit, CommitOutcome, CommittedTask, Creation};
 pub use tables::chat::{ChatKey, ChatRecord, ChatState, NewChatMessage};
-pub use tables::events::{AttentionEvent, RecordedEvent};
+pub use tables::events::{AttentionEvent, ChangeRow, RecordedEvent};
 pub use tables::gate_commands::{GateCommand, GateResult};
 pub use tables::imports::{Import, StoredImport};
 pub use tables::inbox::{Delivery, InboxEntry, NewMessage, UnreadMessage};

@@ -125,7 +125,7 @@ impl Store {
     }
 
     /// Device and inode of the file that was opened.
-    pub(super) fn identity(&self) -> (u64, u64) {
+    pub fn identity(&self) -> (u64, u64) {
         self.identity
     }
 

@@ -29,6 +29,7 @@ pub struct WorkflowChange {
 /// How a task enters or leaves a status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[schemars(rename = "EdgeRoute")]
 pub enum Route {
     /// A task enters the status, wherever it comes from.
     #[serde(rename = "entry")]

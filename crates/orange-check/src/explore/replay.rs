@@ -207,6 +207,7 @@ fn cause(task: &Task, occurrence: &Occurrence, number: usize) -> Option<Cause> {
             is_confirmed: true,
             message: None,
             head: None,
+            if_version: None,
         })
     };
     let run_of = |role: &Role| -> Option<RunId> {

@@ -46,6 +46,7 @@ pub struct GcReport {
 
 /// A project or workspace that could not be cleaned up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[schemars(rename = "GcProblem")]
 pub struct Problem {
     /// The project.
     pub project: ProjectName,

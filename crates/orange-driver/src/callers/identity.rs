@@ -100,7 +100,17 @@ impl Callers {
     /// Like `identify`, with an open store.
     pub(crate) fn identify_in(&self, store: &Store) -> Result<Identity, DriverError> {
         let caller = self.context.caller()?;
-        let origin = self.origin(store, &caller)?;
+        self.identify_from(store, &caller, self.context.directory())
+    }
+
+    /// Identifies a process by what is known about it and by the directory that it works in.
+    pub(crate) fn identify_from(
+        &self,
+        store: &Store,
+        caller: &Caller,
+        directory: Option<&Path>,
+    ) -> Result<Identity, DriverError> {
+        let origin = self.origin(store, caller)?;
         let (count, origin) = match origin {
             Some((index, origin)) => (index + 1, Some(origin)),
             None => (caller.parents.len(), None),
@@ -121,10 +131,7 @@ impl Callers {
         match (identity, origin) {
             (Some(identity), _) => Ok(identity),
             (None, origin) => {
-                let found = self
-                    .context
-                    .directory()
-                    .map(|it| worker_in_workspace(store, it));
+                let found = directory.map(|it| worker_in_workspace(store, it));
                 match (found.transpose()?.flatten(), origin) {
                     (Some(identity), _) => Ok(identity),
                     (None, None) => Ok(Identity::human()),

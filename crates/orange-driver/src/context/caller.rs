@@ -116,7 +116,7 @@ impl Context {
 
 /// The mark of a process above the caller, unless its variables name another home: an agent of
 /// another home may use this one like any other caller.
-fn mark_in(home: &Path, ancestor: &Ancestor) -> Option<Mark> {
+pub(crate) fn mark_in(home: &Path, ancestor: &Ancestor) -> Option<Mark> {
     let value = ancestor.variable(ORANGE_HOME);
     if value.is_some() && !is_home(home, value) {
         return None;
@@ -124,7 +124,7 @@ fn mark_in(home: &Path, ancestor: &Ancestor) -> Option<Mark> {
     Mark::read(|name| ancestor.variable(name))
 }
 
-fn is_home(home: &Path, value: Option<&OsStr>) -> bool {
+pub(crate) fn is_home(home: &Path, value: Option<&OsStr>) -> bool {
     value.is_some_and(|value| canonical_path(Path::new(value)) == home)
 }
 

@@ -1,9 +1,11 @@
 //! Every error of the driver: messages here, the rest in `report`.
 
+mod caller;
 mod lower;
 mod policy;
 mod report;
 mod sandbox;
+mod web;
 
 use std::path::PathBuf;
 
@@ -70,6 +72,25 @@ pub enum DriverError {
         value: String,
         reason: &'static str,
     },
+    #[error(
+        "cannot change task `{task}`: it has changed since you saw it, and is in `{status}` now"
+    )]
+    TaskChanged {
+        task: TaskId,
+        /// The version that the caller saw.
+        seen: u64,
+        /// Its version now.
+        version: u64,
+        status: Status,
+    },
+    #[error("cannot find a device named `{0}`")]
+    NoDevice(String),
+    #[error("cannot pair a device named `{0}`: another one has that name")]
+    DeviceExists(String),
+    #[error("cannot trust the devices of the web API because of `{}`: {reason}", .path.display())]
+    DevicesUntrusted { path: PathBuf, reason: String },
+    #[error("cannot pair a device: {what}")]
+    DevicesFull { what: &'static str },
     #[error("cannot find saved work {number} of task `{task}`")]
     NoRescue { task: TaskId, number: u32 },
     #[error("cannot restore saved work {number} of task `{task}`: {reason}")]

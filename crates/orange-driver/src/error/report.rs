@@ -7,11 +7,13 @@ use orange_effects::git::GitError;
 use orange_engine::names::{Status, TaskId};
 use serde_json::{Value, json};
 
+use super::caller::{other_task, task_changed};
 use super::lower::{home, jobs, projects, registered, settings, store};
 use super::policy::{invalid_policy, missing_policy, other_policy, pinned_policy};
 use super::sandbox::{
     no_sandbox, no_sandboxed_run, not_started_inside, port_not_opened, shared_network,
 };
+use super::web::{device_exists, devices_full, devices_untrusted, no_device};
 use super::{BranchProblem, Candidate, DriverError, NextStep, RepositoryProblem};
 
 /// The kind of error, which alone determines the exit code.
@@ -499,20 +501,17 @@ impl DriverError {
                 "agents: call `orange` with the variables you were started with; you: run it in \
                  your own terminal, where no `ORANGE_RUN_ID` is set",
             ),
+            DriverError::TaskChanged { .. } => task_changed(self),
+            DriverError::NoDevice(_) => no_device(),
+            DriverError::DeviceExists(name) => device_exists(name),
+            DriverError::DevicesFull { .. } => devices_full(),
+            DriverError::DevicesUntrusted { path, reason } => devices_untrusted(path, reason),
             DriverError::OtherTask {
                 role,
                 own,
                 requested,
                 is_by_directory,
-            } => Report::new(Kind::Refused, "other-task")
-                .hint(if *is_by_directory {
-                    leave_worktree(own)
-                } else {
-                    format!(
-                        "leave the task out, or name your own task, as in `orange task show {own}`"
-                    )
-                })
-                .details(json!({ "role": role, "own": own, "requested": requested })),
+            } => other_task(role, own, requested, *is_by_directory),
             DriverError::InsideEffect { .. } => Report::new(Kind::Refused, "inside-effect")
                 .hint("let the workflow change the task, after this command has exited"),
             DriverError::UserOnly { worktree_of, .. } => Report::new(Kind::Refused, "user-only")
@@ -548,7 +547,7 @@ impl DriverError {
     }
 }
 
-fn leave_worktree(task: &TaskId) -> String {
+pub(super) fn leave_worktree(task: &TaskId) -> String {
     format!(
         "you are in the worktree of `{task}`, where commands count as the worker's; run the \
          command from another directory"

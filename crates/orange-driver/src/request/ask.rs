@@ -86,6 +86,9 @@ impl Requests {
             self.agents.observe(store, id)?;
             self.steps.notify_of_children(store, id)?;
         }
+        if let Some(answer) = self.answer_for_unseen_task(store, request)? {
+            return Ok(answer);
+        }
         if let Some(answer) = self.answer_for_moved_task(store, &task, request)? {
             return Ok(answer);
         }
@@ -131,6 +134,25 @@ impl Requests {
         let copies = self.steps.sync_files(store, id);
         let answer = self.answer(store, request, step_result, performer)?;
         Ok(self.answer_with_copies(store, id, answer, &copies))
+    }
+
+    /// The answer if the task is no longer as the caller saw it: that what it asks for is already
+    /// so, or an error. What comes before a decision, such as renaming a branch, is not done.
+    fn answer_for_unseen_task(
+        &self,
+        store: &mut Store,
+        request: &TaskRequest,
+    ) -> Result<Option<Answer>, DriverError> {
+        let id = &request.task;
+        let seen = request.request.if_version;
+        let version = store.require(id)?.task.version;
+        if seen.is_none_or(|seen| seen == version) {
+            return Ok(None);
+        }
+        let cause = Cause::Request(request.request.clone());
+        let result = self.steps.step(store, id, &cause)?;
+        self.answer(store, request, result, StartedProcess::none())
+            .map(Some)
     }
 
     /// The answer to a respawn when the end of the agent, noticed just now, has moved the task on:

@@ -47,6 +47,7 @@ impl Requests {
             is_confirmed: false,
             message: message.cloned(),
             head: None,
+            if_version: None,
         };
         self.ask_as_caller(task, request, waiting)
     }

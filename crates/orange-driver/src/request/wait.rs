@@ -211,7 +211,9 @@ impl Requests {
         if self.context.is_supervised() {
             return Ok(StartedProcess::started_elsewhere());
         }
-        let WaitPolicy::Quick(bound) = waiting else {
+        // A server outlives the command, so a performer in it would not make room for the next one.
+        let is_of_server = self.context.environment.is_of_server();
+        let (WaitPolicy::Quick(bound), false) = (waiting, is_of_server) else {
             performer.note(self.context.start_performer(id)?);
             return Ok(performer);
         };

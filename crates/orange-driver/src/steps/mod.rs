@@ -21,7 +21,7 @@ use orange_engine::input::{
 };
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, CommitId, TaskId};
-use orange_engine::{Decision, Refusal, Workflow, decide, refuse_start};
+use orange_engine::{Decision, Refusal, Task, Workflow, decide, refuse_start};
 use orange_store::{Commit, CommitOutcome, ImportResult, Store, StoredTask, UnreadableReason};
 
 use crate::DriverError;
@@ -192,7 +192,9 @@ impl Steps {
                 },
                 cause: cause.clone(),
             };
-            match decide(workflow, task, &input) {
+            let decision = decide(workflow, task, &input);
+            require_version(task, cause, &decision)?;
+            match decision {
                 Decision::Refusal(refusal) => {
                     self.context.log_refusal(task, cause, &refusal);
                     return Ok(Some(StepResult::Refused(Box::new(refusal))));
@@ -241,6 +243,28 @@ impl Steps {
         }
         Ok(None)
     }
+}
+
+/// Fails if the caller saw another version of the task, unless what it asks for is already so. The
+/// commit compares the version too, so the task cannot change between this check and the record.
+fn require_version(task: &Task, cause: &Cause, decision: &Decision) -> Result<(), DriverError> {
+    let Cause::Request(Request {
+        if_version: Some(seen),
+        ..
+    }) = cause
+    else {
+        return Ok(());
+    };
+    let is_already_done = matches!(decision, Decision::Plan(plan) if plan.is_already_done);
+    if *seen == task.version || is_already_done {
+        return Ok(());
+    }
+    Err(DriverError::TaskChanged {
+        task: task.id.clone(),
+        seen: *seen,
+        version: task.version,
+        status: task.status.clone(),
+    })
 }
 
 /// Whether TASK.md is read before the first decision, so that what was read is recorded with it.

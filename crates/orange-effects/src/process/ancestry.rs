@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
 use super::table::value;
-use super::{ProcessError, ProcessIdentity, system};
+use super::{ProcessError, ProcessIdentity, Stat, system};
 
 /// How many ancestors are read. A longer chain is refused, because the rest would go unchecked.
 const MAX_ANCESTORS: usize = 256;
@@ -26,6 +26,17 @@ pub struct Ancestor {
 }
 
 impl Ancestor {
+    fn of(stat: &Stat, boot: Option<String>) -> Self {
+        Self {
+            process: ProcessIdentity {
+                pid: stat.pid,
+                start: Some(stat.start),
+                boot,
+            },
+            environment: system::environment(stat.pid).unwrap_or_default(),
+        }
+    }
+
     /// A variable it was started with, unless that is empty.
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
         let value = value(&self.environment, name)?;
@@ -37,8 +48,13 @@ impl Ancestor {
 ///
 /// Fails if one of them cannot be read, because then the ancestors above it are unknown.
 pub fn ancestors() -> Result<Vec<Ancestor>, ProcessError> {
+    ancestors_of(std::process::id())
+}
+
+/// The parent of a process, its parent, and so on; an error if the process has exited.
+pub fn ancestors_of(pid: u32) -> Result<Vec<Ancestor>, ProcessError> {
     for _ in 0..TRIES {
-        if let Some(found) = walk()? {
+        if let Some(found) = walk(pid)? {
             return Ok(found);
         }
     }
@@ -46,10 +62,10 @@ pub fn ancestors() -> Result<Vec<Ancestor>, ProcessError> {
 }
 
 /// The chain; `None` when a process in it cannot be seen, because it has just exited or is hidden.
-fn walk() -> Result<Option<Vec<Ancestor>>, ProcessError> {
+fn walk(pid: u32) -> Result<Option<Vec<Ancestor>>, ProcessError> {
     let boot = system::boot()?;
     let mut found: Vec<Ancestor> = Vec::new();
-    let Some(mut child) = system::stat(std::process::id())? else {
+    let Some(mut child) = system::stat(pid)? else {
         return Ok(None);
     };
     // The parent pid is 0 for the first process, and for one whose parent is outside this container.
@@ -65,17 +81,18 @@ fn walk() -> Result<Option<Vec<Ancestor>>, ProcessError> {
             None if child.parent == 1 => break,
             _ => return Ok(None),
         };
-        found.push(Ancestor {
-            process: ProcessIdentity {
-                pid: stat.pid,
-                start: Some(stat.start),
-                boot: boot.clone(),
-            },
-            environment: system::environment(stat.pid).unwrap_or_default(),
-        });
+        found.push(Ancestor::of(&stat, boot.clone()));
         child = stat;
     }
     Ok(Some(found))
+}
+
+/// A process and everything above it, nearest first; an error if it has exited.
+pub fn process_and_ancestors(pid: u32) -> Result<Vec<Ancestor>, ProcessError> {
+    let stat = system::stat(pid)?.ok_or(ProcessError::Gone(pid))?;
+    let above = ancestors_of(pid)?;
+    let own = Ancestor::of(&stat, system::boot()?);
+    Ok([vec![own], above].concat())
 }
 
 fn unreadable(reason: &str) -> ProcessError {

@@ -14,6 +14,8 @@ mod linux_exits;
 #[cfg(target_os = "linux")]
 mod linux_memory;
 mod open_files;
+#[cfg(target_os = "linux")]
+mod socket_owner;
 mod table;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;
@@ -28,10 +30,12 @@ use unsupported as system;
 pub use linux_exits::Exits;
 #[cfg(target_os = "linux")]
 pub use linux_memory::is_oom_killed;
+#[cfg(target_os = "linux")]
+pub use socket_owner::socket_owners;
 #[cfg(not(target_os = "linux"))]
-pub use unsupported::{Exits, is_oom_killed};
+pub use unsupported::{Exits, is_oom_killed, socket_owners};
 
-pub use ancestry::{Ancestor, ancestors};
+pub use ancestry::{Ancestor, ancestors, process_and_ancestors};
 pub use closed_output::is_output_closed;
 #[cfg(target_os = "linux")]
 pub(crate) use kill::kill_descendants;
@@ -43,6 +47,7 @@ pub use table::{
 };
 
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 
 use orange_engine::evidence::Evidence;
@@ -67,6 +72,18 @@ pub enum Liveness {
     Gone,
     /// Whether the process runs could not be determined, for this reason.
     Unknown(String),
+}
+
+/// Which processes may hold the other end of a connection on the loopback interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SocketOwners {
+    /// A process of another user.
+    OtherUser,
+    /// These processes have it open.
+    Known(Vec<u32>),
+    /// None that we may look into has it open; it can only be one of these, which are ours but
+    /// hidden from us.
+    Hidden(Vec<u32>),
 }
 
 /// Why a process could not be inspected or ended.
@@ -111,6 +128,11 @@ struct Stat {
     has_ended: bool,
     /// Its wait status, as its parent would get it, if this system shows it to us.
     wait_status: Option<i32>,
+}
+
+/// The directory that a process works in, if we may know it.
+pub fn directory_of(pid: u32) -> Option<PathBuf> {
+    system::name_and_directory(pid).1.ok()
 }
 
 /// How a process ended that its parent has not reaped.

@@ -58,6 +58,7 @@ impl fmt::Display for Scope {
 /// How far a limit is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "BudgetLevel")]
 pub enum Level {
     /// Less than 80 % is used.
     Free,

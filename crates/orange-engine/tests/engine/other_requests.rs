@@ -275,6 +275,7 @@ prompts:
             is_confirmed: true,
             message: None,
             head: None,
+            if_version: None,
         }))
     };
     let agent = missing(ask(Role::Worker));
@@ -331,6 +332,7 @@ proptest! {
                 is_confirmed: true,
                 message: None,
                 head: None,
+                if_version: None,
             }));
             prop_assert!(!matches!(decision, Decision::Refusal(_)), "{by} {to}: {decision:?}");
         }

@@ -204,6 +204,7 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
             is_confirmed: confirmed,
             message: Some(String::from("please")),
             head: None,
+            if_version: None,
         }))
     };
     match happening {

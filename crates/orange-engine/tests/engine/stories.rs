@@ -1431,6 +1431,7 @@ fn a_message_from_the_user_reaches_the_worker() {
         is_confirmed: false,
         message: Some(String::from("use {branch} and $(rm -rf /)")),
         head: None,
+        if_version: None,
     };
     let plan = plan_of(world.step(Cause::Request(request)));
     let Some(Effect::NotifyRole(notify)) = plan.effects().next().map(|planned| &planned.effect)

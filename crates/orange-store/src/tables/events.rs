@@ -69,6 +69,53 @@ impl Store {
     }
 }
 
+/// A task that a commit has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangeRow {
+    pub sequence: u64,
+    pub task: TaskId,
+    /// Its version after the commit.
+    pub version: u64,
+    /// Its status after the commit.
+    pub status: Status,
+}
+
+impl Store {
+    /// The tasks that commits after this one have changed, in the order of the commits; at most as
+    /// many as `limit`.
+    pub fn changes_after(&self, sequence: u64, limit: usize) -> Result<Vec<ChangeRow>, StoreError> {
+        let attempt = "read what has changed";
+        let sql = "SELECT sequence, task, MAX(version) FROM events WHERE sequence > ?1
+                   GROUP BY sequence, task ORDER BY sequence, task LIMIT ?2";
+        let mut statement = self.connection.prepare(sql).map_err(failed(attempt))?;
+        let rows = statement
+            .query_map(params![sequence, limit], |row| {
+                Ok((
+                    row.get::<_, u64>(0)?,
+                    row.get::<_, String>(1)?,
+                    row.get::<_, u64>(2)?,
+                ))
+            })
+            .map_err(failed(attempt))?;
+        let mut changes = Vec::new();
+        for row in rows {
+            let (sequence, task, version) = row.map_err(failed(attempt))?;
+            let task = TaskId::new(task);
+            // Every task has a status from its first event on.
+            let Some(status) = self.status_at(&task, version)? else {
+                continue;
+            };
+            changes.push(ChangeRow {
+                sequence,
+                task,
+                version,
+                status,
+            });
+        }
+        Ok(changes)
+    }
+}
+
 /// An event that needs the user's attention.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttentionEvent {

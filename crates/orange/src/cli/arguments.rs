@@ -15,6 +15,8 @@ use super::{
     doctor, forge, harness, help, inbox, install, issue, job, log, man, note, project, rebuild,
     report, sandbox, sandbox_call, schema, serve, task, uninstall, usage, workflow, workspace,
 };
+#[cfg(feature = "web")]
+use super::{web, web_call, web_description};
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Text};
 
@@ -76,6 +78,8 @@ pub enum Command {
     Report(report::Args),
     Chat(chat::Args),
     Serve(serve::Args),
+    #[cfg(feature = "web")]
+    Web(web::Args),
     Demo(demo::Args),
     #[command(subcommand, disable_help_subcommand = true)]
     Config(config::Command),
@@ -157,6 +161,14 @@ impl Command {
             Command::Report(args) => report::run(args, environment, output),
             Command::Chat(args) => chat::run(args, environment),
             Command::Serve(args) => serve::run(args, environment, output),
+            #[cfg(feature = "web")]
+            Command::Web(args) => {
+                let program = web::Program {
+                    run: web_call::run,
+                    describe: web_description::text,
+                };
+                web::run(args, program, environment, output)
+            }
             Command::Demo(args) => demo::run(args, dashboard, environment, output),
             Command::AgentAsk(args) => Ok(agent_ask::run(args, environment, output)),
             Command::Perform(args) => background::perform(args, environment),

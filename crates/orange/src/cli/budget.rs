@@ -45,6 +45,7 @@ struct Prices {
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "BudgetLine")]
 struct Line<'a> {
     #[serde(flatten)]
     scope: &'a Scope,

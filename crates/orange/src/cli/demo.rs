@@ -348,6 +348,7 @@ impl DemoTask {
                 is_confirmed: false,
                 message,
                 head: None,
+                if_version: None,
             },
             waiting: WaitPolicy::Skip,
         })?;

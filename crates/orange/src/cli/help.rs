@@ -42,7 +42,17 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Permission", &["allow", "deny", "sandbox"]),
     (
         "Automation",
-        &["job", "issue", "forge", "note", "budget", "report", "chat"],
+        &[
+            "job",
+            "issue",
+            "forge",
+            "note",
+            "budget",
+            "report",
+            "chat",
+            #[cfg(feature = "web")]
+            "web",
+        ],
     ),
     (
         "Setup",
@@ -107,7 +117,7 @@ pub fn commands() -> Command {
 }
 
 /// Commands without an answer in JSON, which get no `--json`.
-const WITHOUT_JSON: [&str; 15] = [
+const WITHOUT_JSON: [&str; 16] = [
     "agent-ask",
     "agent-event",
     "completions",
@@ -116,6 +126,7 @@ const WITHOUT_JSON: [&str; 15] = [
     "exec-run",
     "gather",
     "man",
+    "openapi",
     "perform",
     "run-job",
     "sandbox-attempts",
@@ -128,8 +139,15 @@ const WITHOUT_JSON: [&str; 15] = [
 /// Adds `--json` to every command except those in `WITHOUT_JSON`.
 fn with_json(command: Command) -> Command {
     command.mut_subcommands(|inner| {
-        if inner.has_subcommands() {
-            return with_json(inner);
+        // A group that does something by itself too takes `--json` like any other command.
+        let is_group = inner.is_subcommand_required_set();
+        let inner = if inner.has_subcommands() {
+            with_json(inner)
+        } else {
+            inner
+        };
+        if is_group {
+            return inner;
         }
         if WITHOUT_JSON.contains(&inner.get_name()) {
             return inner;

@@ -36,6 +36,12 @@ mod suggestion;
 mod task;
 mod uninstall;
 mod usage;
+#[cfg(feature = "web")]
+mod web;
+#[cfg(feature = "web")]
+mod web_call;
+#[cfg(feature = "web")]
+mod web_description;
 mod workflow;
 mod workspace;
 

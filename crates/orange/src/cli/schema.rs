@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use super::answer::schemas::Shape;
 use super::request::{permission, requests, several};
+#[cfg(feature = "web")]
+use super::web;
 use super::{
     allow, answer, attention, budget, config, doctor, forge, harness, inbox, install, issue, job,
     log, note, project, rebuild, report, sandbox, serve, task, uninstall, workflow, workspace,
@@ -93,6 +95,18 @@ pub const ALL: &[&Shape] = &[
     &task::wait::SHAPE,
     &task::why::SHAPE,
     &uninstall::SHAPE,
+    #[cfg(feature = "web")]
+    &web::SHAPE,
+    #[cfg(feature = "web")]
+    &web::devices::SHAPE,
+    #[cfg(feature = "web")]
+    &web::EVENT_SHAPE,
+    #[cfg(feature = "web")]
+    &web::pair::SHAPE,
+    #[cfg(feature = "web")]
+    &web::PAIRED_SHAPE,
+    #[cfg(feature = "web")]
+    &web::revoke::SHAPE,
     &workflow::check::SHAPE,
     &workflow::diff::SHAPE,
     &workflow::graph::SHAPE,

@@ -33,6 +33,9 @@ pub use table::{Alignment, Cell, Table};
 pub use terminal::terminal;
 pub use text::{Paragraph, Text, escape_controls};
 
+/// The most bytes of answers that are collected.
+const MAX_CAPTURED: usize = 64 * 1024 * 1024;
+
 /// Where a command prints to, and how wide the terminal is.
 #[derive(Debug)]
 pub struct Output {
@@ -42,6 +45,8 @@ pub struct Output {
     glyphs: Glyphs,
     is_quiet: bool,
     is_json: bool,
+    /// What was answered, if the answers are collected instead of printed.
+    captured: Option<Vec<u8>>,
 }
 
 impl Output {
@@ -53,7 +58,39 @@ impl Output {
             glyphs,
             is_quiet: false,
             is_json: false,
+            captured: None,
         }
+    }
+
+    /// An output that prints nothing: it collects answers in JSON, and drops everything else. There
+    /// is no terminal behind it, so nothing is asked.
+    pub fn captured() -> Self {
+        let mut output = Self::new(None, Glyphs::Unicode);
+        output.be_quiet();
+        output.answer_in_json();
+        output.captured = Some(Vec::new());
+        output
+    }
+
+    pub fn is_captured(&self) -> bool {
+        self.captured.is_some()
+    }
+
+    /// The collected answers.
+    pub fn into_captured(self) -> Vec<u8> {
+        self.captured.unwrap_or_default()
+    }
+
+    /// Collects an answer; false if answers are printed.
+    fn capture(&mut self, bytes: &[u8]) -> io::Result<bool> {
+        let Some(captured) = &mut self.captured else {
+            return Ok(false);
+        };
+        if captured.len().saturating_add(bytes.len()) > MAX_CAPTURED {
+            return Err(io::Error::other("it is too large"));
+        }
+        captured.extend_from_slice(bytes);
+        Ok(true)
     }
 
     /// From now on, prints only answers and errors.
@@ -72,7 +109,8 @@ impl Output {
 
     /// The terminal's width for answers, if stdout is a terminal.
     pub fn answer_width(&self) -> Option<usize> {
-        self.terminal_width.filter(|_| self.stdout.is_terminal())
+        self.terminal_width
+            .filter(|_| self.stdout.is_terminal() && !self.is_captured())
     }
 
     /// The terminal's width for narration, if stderr is a terminal.
@@ -81,6 +119,9 @@ impl Output {
     }
 
     pub fn answer(&mut self, text: &Text) -> io::Result<()> {
+        if self.capture(text.as_str().as_bytes())? {
+            return Ok(());
+        }
         let shown = self.glyphs.render(text.as_str(), self.stdout.is_terminal());
         self.stdout.write_all(shown.as_bytes())?;
         self.stdout.flush()
@@ -99,6 +140,9 @@ impl Output {
             Glyphs::Unicode => text,
             Glyphs::Ascii => self.glyphs.render(&text, options.is_terminal).into_owned(),
         };
+        if self.capture(shown.as_bytes())? {
+            return Ok(());
+        }
         let mut stdout = self.stdout.as_inner().lock();
         stdout.write_all(shown.as_bytes())?;
         stdout.flush()
@@ -108,6 +152,9 @@ impl Output {
     ///
     /// If stdin is not a terminal, prints the line too, so that a recorded dialogue is readable.
     pub fn ask(&mut self, prompt: &str) -> io::Result<Option<String>> {
+        if self.is_captured() {
+            return Ok(None);
+        }
         self.stdout.write_all(prompt.as_bytes())?;
         self.stdout.flush()?;
         let mut typed = Vec::new();
@@ -126,6 +173,9 @@ impl Output {
 
     /// Prints bytes unchanged, including escape sequences.
     pub fn answer_exactly(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.capture(bytes)? {
+            return Ok(());
+        }
         let mut stdout = self.stdout.as_inner().lock();
         stdout.write_all(bytes)?;
         stdout.flush()
@@ -142,7 +192,7 @@ impl Output {
 
     /// Whether stdin and stdout are terminals, so that the user can be asked.
     pub fn is_interactive(&self) -> bool {
-        self.stdout.is_terminal() && io::stdin().is_terminal()
+        !self.is_captured() && self.stdout.is_terminal() && io::stdin().is_terminal()
     }
 
     /// Prints another program's output. On a terminal, control characters other than colours are
@@ -153,6 +203,9 @@ impl Output {
 
     /// Prints another program's error output, as [`Output::answer_foreign`] prints its output.
     pub fn narrate_foreign(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.is_captured() {
+            return Ok(());
+        }
         let shown = if self.stderr.is_terminal() {
             sanitize::sanitize(bytes).into_bytes()
         } else {
@@ -196,6 +249,9 @@ impl Output {
 
     /// Prints what went wrong. A closed stderr is not a failure.
     pub fn print_error(&mut self, text: &Text) {
+        if self.is_captured() {
+            return;
+        }
         let shown = self.glyphs.render(text.as_str(), self.stderr.is_terminal());
         let written = self.stderr.write_all(shown.as_bytes());
         let _ignored = written.and_then(|()| self.stderr.flush());

@@ -98,6 +98,7 @@ fn attempt(driver: &Driver, action: &Action, wait: Duration) -> Result<Attempt, 
                 is_confirmed: *confirmed,
                 message: review::message(message.as_deref(), comments),
                 head: head.clone(),
+                if_version: None,
             };
             let waiting_driver = driver
                 .clone()

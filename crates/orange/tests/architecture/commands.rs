@@ -36,6 +36,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "task request-changes",
         "driver/lifecycles: every story takes it",
     ),
+    ("web devices", "web/devices.rs"),
+    ("web openapi", "web/description.rs"),
+    ("web pair", "web/devices.rs"),
+    ("web revoke", "web/devices.rs"),
     (
         "workspace init",
         "cli/every_command/codes.rs and git/workspace_commands.rs",

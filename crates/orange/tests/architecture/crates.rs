@@ -28,8 +28,10 @@ const GRAPH: &[(&str, &[&str])] = &[
             "orange-config",
             "orange-driver",
             "orange-engine",
+            "orange-web",
         ],
     ),
+    ("orange-web", &["orange-config"]),
 ];
 
 /// The crates that touch nothing except their arguments.

@@ -176,6 +176,10 @@ pub fn every_command(help: impl Fn(&str) -> String) -> Vec<String> {
         match text.split_once("\nCommands:\n") {
             None => commands.push(name.to_owned()),
             Some((_, inner)) => {
+                // It does something without one of its commands too.
+                if text.contains(" [COMMAND]") {
+                    commands.push(name.to_owned());
+                }
                 let inner = inner.lines().take_while(|line| !line.is_empty());
                 let inner = inner.filter(|line| !line.starts_with("    "));
                 let inner = inner.filter_map(|line| line.split_whitespace().next());

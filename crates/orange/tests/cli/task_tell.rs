@@ -118,6 +118,7 @@ fn lesson_25_a_message_to_an_unresponsive_agent_is_undelivered() {
             is_confirmed: false,
             message: Some(String::from("two lines")),
             head: None,
+            if_version: None,
         },
         waiting: WaitPolicy::Here,
     };

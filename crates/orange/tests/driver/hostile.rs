@@ -263,6 +263,7 @@ fn a_megabyte_goes_by_file() {
             is_confirmed: false,
             message: Some(message.to_owned()),
             head: None,
+            if_version: None,
         },
         waiting: WaitPolicy::Here,
     };

@@ -291,6 +291,7 @@ fn lesson_22_a_race_of_worker_and_reviewer_is_won_by_the_reviewer() {
                 is_confirmed: true,
                 message: None,
                 head: None,
+                if_version: None,
             },
             waiting: WaitPolicy::Skip,
         };

@@ -1,10 +1,11 @@
 //! Finding and killing the processes of a run.
 
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use orange_effects::command::{CommandExit, Invocation};
-use orange_effects::process::{self, Liveness, ProcessIdentity};
+use orange_effects::process::{self, Liveness, ProcessIdentity, SocketOwners, socket_owners};
 use orange_engine::evidence::Evidence;
 
 use crate::stage::{Stage, TIMEOUT, is_running, variables, wait_for};
@@ -174,4 +175,42 @@ fn a_process_is_gone_when_it_ended_and_not_before() {
     end(&stage, "life-1", &[]);
     let read: ProcessIdentity = serde_json::from_str(&written).unwrap();
     assert_eq!(read.liveness(), Liveness::Gone);
+}
+
+#[test]
+fn the_owner_of_a_connection_is_found() {
+    let v4 = |address: SocketAddr| match address {
+        SocketAddr::V4(address) => address,
+        SocketAddr::V6(_) => panic!("it was bound to an IPv4 address"),
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (server, peer) = listener.accept().unwrap();
+    let own = v4(server.local_addr().unwrap());
+    assert_eq!(client.local_addr().unwrap(), peer);
+    let found = socket_owners(v4(peer), own).unwrap();
+    assert_eq!(found, Some(SocketOwners::Known(vec![std::process::id()])));
+    // A child that inherits the connection has it open too.
+    let inherited = std::os::fd::OwnedFd::from(client.try_clone().unwrap());
+    let mut child = Command::new("sleep")
+        .arg("60")
+        .stdin(inherited)
+        .spawn()
+        .unwrap();
+    let both = socket_owners(v4(peer), own).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let Some(SocketOwners::Known(pids)) = both else {
+        panic!("{both:?}");
+    };
+    assert!(
+        pids.contains(&child.id()) && pids.contains(&std::process::id()),
+        "{pids:?}"
+    );
+    drop(client);
+    drop(server);
+    assert_eq!(
+        socket_owners(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 1), own).unwrap(),
+        None
+    );
 }

@@ -177,6 +177,7 @@ impl<'a> TaskRun<'a> {
                 is_confirmed: confirmed,
                 message: None,
                 head: head.map(CommitId::new),
+                if_version: None,
             },
             waiting: WaitPolicy::Here,
         };

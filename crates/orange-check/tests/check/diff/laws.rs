@@ -140,6 +140,7 @@ fn request(by: Role, to: Status) -> Request {
         is_confirmed: false,
         message: Some(String::from("please")),
         head: None,
+        if_version: None,
     }
 }
 

@@ -48,7 +48,7 @@ const DELETED_FILES: [&str; 15] = [
 ];
 
 /// Directories that only orange uses.
-const DELETED_FOLDERS: [&str; 8] = [
+const DELETED_FOLDERS: [&str; 9] = [
     "attempts",
     "chat",
     "git",
@@ -57,6 +57,8 @@ const DELETED_FOLDERS: [&str; 8] = [
     "workspaces/.ports",
     "workspaces/.incoming",
     "workspaces/.removed",
+    // Tokens are of no use without orange.
+    "web",
 ];
 
 /// Directories that are removed once they are empty.

@@ -22,6 +22,7 @@ struct Body<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "PolicyOutcome")]
 enum Outcome {
     /// It is used from now on.
     Allowed,

@@ -30,9 +30,9 @@ pub enum Exit {
     Other(u8),
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        ExitCode::from(match exit {
+impl Exit {
+    pub fn code(self) -> u8 {
+        match self {
             Exit::Ok => 0,
             Exit::Unexpected => 1,
             Exit::Usage => 2,
@@ -43,6 +43,12 @@ impl From<Exit> for ExitCode {
             Exit::Interrupted => 130,
             Exit::Terminated => 143,
             Exit::Other(code) => code,
-        })
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit.code())
     }
 }

@@ -28,6 +28,7 @@ struct Body<'a> {
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "HarnessLine")]
 struct Line<'a> {
     name: &'a str,
     /// `ready`, `missing`, `parked` or `broken`.

@@ -50,6 +50,7 @@ struct Body {
 
 #[derive(Clone, Copy, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "IssueDecision")]
 enum Decision {
     Approved,
     Ignored,

@@ -30,6 +30,7 @@ struct Body {
 
 /// A job that cannot run.
 #[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "JobProblem")]
 struct Problem {
     /// Its name, if it has one.
     name: Option<String>,

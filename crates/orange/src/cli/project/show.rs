@@ -31,6 +31,7 @@ struct Body<'a> {
 
 /// The policy of the repository.
 #[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "ProjectPolicy")]
 struct PolicyBody {
     state: &'static str,
     /// The state in words.

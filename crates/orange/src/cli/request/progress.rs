@@ -40,6 +40,8 @@ pub struct WaitMode {
     progress: Option<ProgressLine>,
     /// Whether the work checks for a request to stop, and stops early.
     can_stop: bool,
+    /// Whether signals to this process are about the work.
+    handles_signals: bool,
 }
 
 impl WaitMode {
@@ -48,6 +50,8 @@ impl WaitMode {
         Self {
             progress: output.progress(),
             can_stop: true,
+            // A command of a server ends on its own; a signal is for the server.
+            handles_signals: !output.is_captured(),
         }
     }
 
@@ -64,6 +68,7 @@ impl WaitMode {
         Self {
             progress: None,
             can_stop: true,
+            handles_signals: true,
         }
     }
 }
@@ -74,6 +79,9 @@ pub fn run_with_progress<T>(
     mode: WaitMode,
     work: impl FnOnce() -> T,
 ) -> (T, Option<Signal>) {
+    if !mode.handles_signals {
+        return (work(), None);
+    }
     // If the handlers cannot be installed, signals keep their default effect and kill this process.
     let signals = Signals::new([SIGINT, SIGTERM]).ok();
     // Set the flag before the handlers that read it are installed: a signal that arrives between

@@ -57,6 +57,14 @@ pub struct Target {
     pub wait_options: WaitArgs,
 }
 
+/// What a request was made from.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct Seen {
+    /// Do nothing if the task has changed: `orange task show --json` prints its version.
+    #[arg(long, value_name = "VERSION")]
+    pub if_version: Option<u64>,
+}
+
 /// How long to wait.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct WaitArgs {
@@ -124,7 +132,7 @@ pub struct Extras<'a> {
 pub fn driver(environment: &Environment) -> Result<Driver, Error> {
     let orange = std::env::current_exe().map_err(Error::not_started)?;
     let driver = Driver::new(environment, orange)?;
-    Ok(driver.with_directory(Environment::current_directory()))
+    Ok(driver.with_directory(environment.directory()))
 }
 
 /// Makes a request and prints the result.
@@ -194,6 +202,7 @@ fn send_request(
         is_confirmed,
         message: draft.message,
         head: draft.head,
+        if_version: draft.if_version,
     };
     let wait_policy = target.wait_options.wait_policy(&driver);
     let mode = WaitMode::for_wait(output);
@@ -234,6 +243,7 @@ pub struct RequestDraft {
     pub kind: RequestKind,
     pub message: Option<String>,
     pub head: Option<CommitId>,
+    pub if_version: Option<u64>,
 }
 
 impl RequestDraft {
@@ -242,6 +252,7 @@ impl RequestDraft {
             kind,
             message: None,
             head: None,
+            if_version: None,
         }
     }
 }

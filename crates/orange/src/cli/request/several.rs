@@ -55,6 +55,7 @@ struct Body {
 
 /// What happened to one task.
 #[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "TaskLine")]
 struct Line {
     /// The task, as you named it.
     name: String,

@@ -9,7 +9,7 @@ use orange_engine::names::TaskId;
 use super::restore::commits_on_no_branch;
 use crate::cli::answer::words::count_noun;
 use crate::cli::request::requests::{
-    Consent, RequestDraft, ask_consent, driver, print, request_with_confirmation,
+    Consent, RequestDraft, Seen, ask_consent, driver, print, request_with_confirmation,
 };
 use crate::cli::request::several::{Targets, TaskResult, describe_each, for_each};
 use crate::cli::{Error, Exit, hint_paragraph};
@@ -24,11 +24,13 @@ use crate::output::{Output, Text};
 pub struct Args {
     #[command(flatten)]
     pub targets: Targets,
+    #[command(flatten)]
+    pub seen: Seen,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let Some(target) = args.targets.only() else {
-        return cancel_each(&args.targets, environment, output);
+        return cancel_each(args, environment, output);
     };
     if !target.yes {
         let driver = driver(environment)?;
@@ -40,8 +42,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             return Err(Error::denied("cancel", &task));
         }
     }
-    let draft = RequestDraft::plain(RequestKind::Verb(Verb::Cancel));
-    let result = request_with_confirmation(&target, draft, environment, output)?;
+    let result = request_with_confirmation(&target, draft(args), environment, output)?;
     let cancelled_task = match &result {
         Answer::Done(changed) => Some(changed.task.id.clone()),
         _ => None,
@@ -101,11 +102,15 @@ fn also_saved(rescue: &RescueInfo) -> String {
 }
 
 /// Asks once for all of the tasks, then cancels each.
-fn cancel_each(
-    targets: &Targets,
-    environment: &Environment,
-    output: &mut Output,
-) -> Result<Exit, Error> {
+fn draft(args: &Args) -> RequestDraft {
+    RequestDraft {
+        if_version: args.seen.if_version,
+        ..RequestDraft::plain(RequestKind::Verb(Verb::Cancel))
+    }
+}
+
+fn cancel_each(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let targets = &args.targets;
     if !targets.yes {
         let driver = driver(environment)?;
         let tasks = describe_each(&driver, &targets.tasks);
@@ -118,10 +123,9 @@ fn cancel_each(
             return Err(Error::denied_for_all("cancel"));
         }
     }
-    let draft = RequestDraft::plain(RequestKind::Verb(Verb::Cancel));
     for_each(&targets.tasks, output, |name, output| {
         let target = targets.target(Some(name));
-        let answer = request_with_confirmation(&target, draft.clone(), environment, output)?;
+        let answer = request_with_confirmation(&target, draft(args), environment, output)?;
         let is_cancelled = matches!(answer, Answer::Done(_));
         let mut result = TaskResult::of(answer)?;
         if is_cancelled && let Some(saved) = saved_work(&driver(environment)?, &result.task) {

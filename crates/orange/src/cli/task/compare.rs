@@ -42,6 +42,7 @@ struct Body {
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "ComparedTask")]
 struct TaskBody {
     id: String,
     project: String,

@@ -31,6 +31,7 @@ struct Body<'a> {
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "HistoryLine")]
 struct Line<'a> {
     #[serde(flatten)]
     event: &'a Event,

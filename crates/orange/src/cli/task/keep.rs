@@ -41,6 +41,7 @@ struct Body {
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "KeptLine")]
 struct Line {
     task: String,
     branch: String,

@@ -82,6 +82,7 @@ struct Body<'a> {
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "TaskRow")]
 struct TaskBody<'a> {
     id: &'a str,
     project: &'a str,

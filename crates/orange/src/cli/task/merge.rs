@@ -8,14 +8,15 @@ use orange_engine::effect::{Effect, EffectOutcome, MergeStrategy};
 use orange_engine::event::{Event, Fact};
 use orange_engine::input::RequestKind;
 use orange_engine::merge_result::MergeResult;
-use orange_engine::names::TaskId;
+use orange_engine::names::{CommitId, TaskId};
+use orange_engine::refusal::{Blocker, GateFailure, Refusal};
 use orange_engine::task::PendingState;
 use serde_json::json;
 
 use super::merge_all;
 use crate::cli::answer::words::count_noun;
 use crate::cli::request::requests::{
-    Extras, RequestDraft, driver, print, print_with, request_with_confirmation,
+    Extras, RequestDraft, Seen, Target, driver, print, print_with, request_with_confirmation,
     request_without_confirmation, resolve_head,
 };
 use crate::cli::request::several::{Targets, TaskResult, for_each};
@@ -49,6 +50,11 @@ pub struct Args {
     /// not merged, but kept.
     #[arg(long, value_name = "COMMIT")]
     pub head: Option<String>,
+    /// Merge nothing unless this is the commit that would be merged; the full hash.
+    #[arg(long, value_name = "COMMIT", requires = "if_version", conflicts_with_all = ["head", "all"])]
+    pub if_head: Option<String>,
+    #[command(flatten)]
+    pub seen: Seen,
     /// Merge every task of this project that you could merge now, one after the other.
     #[arg(long, conflicts_with_all = ["tasks", "head", "force", "yes"])]
     pub all: bool,
@@ -103,13 +109,22 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             only_head: args.head.is_some(),
         },
         message: None,
-        head: resolve_head(&target, args.head.as_deref(), environment)?,
+        head: match &args.if_head {
+            Some(shown) => Some(require_shown(&target, shown, args.seen, environment)?),
+            None => resolve_head(&target, args.head.as_deref(), environment)?,
+        },
+        if_version: args.seen.if_version,
     };
     let result = if args.force {
         request_with_confirmation(&target, draft, environment, output)?
     } else {
         request_without_confirmation(&target, draft, environment, output)?
     };
+    if let (Answer::Refused(refusal), Some(shown)) = (&result, &args.if_head)
+        && let Some(now) = moved_to(refusal)
+    {
+        return Err(head_changed(&refusal.task, shown, &now));
+    }
     let task = match &result {
         Answer::Done(changed) => &changed.task,
         Answer::AlreadyDone(task) => task,
@@ -136,6 +151,51 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(exit)
 }
 
+/// The commit that the caller saw. Fails if another commit was submitted for the merge. The version
+/// that the caller saw is compared too, so no other commit can be submitted afterwards.
+fn require_shown(
+    target: &Target,
+    shown: &str,
+    seen: Seen,
+    environment: &Environment,
+) -> Result<CommitId, Error> {
+    let is_hash = shown.len() >= 40 && shown.bytes().all(|it| it.is_ascii_hexdigit());
+    if !is_hash {
+        let message = format!("cannot use `{shown}` as a commit: it is not a full hash");
+        return Err(Error::usage(message).hint("`orange task why TASK` names the commit"));
+    }
+    let driver = driver(environment)?;
+    let id = driver.callers.resolve_task(target.task.as_deref())?;
+    let task = driver.views.show(&id)?.stored.task;
+    // If it has changed, the request says so, or that it is merged already.
+    let is_current = seen.if_version == Some(task.version);
+    let submitted = task.submission.map(|it| it.commit);
+    match submitted.filter(|it| is_current && it.as_str() != shown) {
+        Some(submitted) => Err(head_changed(&id, shown, &submitted)),
+        None => Ok(CommitId::new(shown)),
+    }
+}
+
+/// Where the branch has moved to, if that prevents the merge.
+fn moved_to(refusal: &Refusal) -> Option<CommitId> {
+    refusal.missing.iter().find_map(|missing| match missing {
+        Blocker::GateFailed {
+            failure: GateFailure::BranchMoved { to, .. },
+        } => Some(to.clone()),
+        _ => None,
+    })
+}
+
+fn head_changed(task: &TaskId, shown: &str, now: &CommitId) -> Error {
+    let message = format!(
+        "cannot merge task `{task}`: the commit to merge is {} now",
+        now.short()
+    );
+    Error::new(Exit::Refused, "head-changed", message)
+        .hint(format!("read it with `orange task diff {task}`"))
+        .details(json!({ "task": task, "seen": shown, "head": now }))
+}
+
 /// Says how many comments the user wrote on a merged task and never sent.
 fn unsent_comments(task: &TaskId, environment: &Environment) -> Result<Option<String>, Error> {
     let count = driver(environment)?.requests.unsent_comments(task);
@@ -146,15 +206,19 @@ fn unsent_comments(task: &TaskId, environment: &Environment) -> Result<Option<St
 
 /// Merges the tasks in the given order, each on top of the previous result.
 fn merge_each(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    if args.head.is_some() {
-        return Err(Error::usage("`--head` is for one task")
+    if args.head.is_some() || args.if_head.is_some() {
+        return Err(Error::usage("`--head` and `--if-head` are for one task")
             .hint("run `orange task merge TASK --head COMMIT` for each task"));
     }
-    let draft = RequestDraft::plain(RequestKind::Merge {
+    let kind = RequestKind::Merge {
         strategy: args.strategy.map(Into::into),
         local: args.local,
         only_head: false,
-    });
+    };
+    let draft = RequestDraft {
+        if_version: args.seen.if_version,
+        ..RequestDraft::plain(kind)
+    };
     for_each(&args.targets.tasks, output, |name, output| {
         let mut target = args.targets.target(Some(name));
         target

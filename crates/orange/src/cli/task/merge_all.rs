@@ -30,6 +30,7 @@ struct Body {
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "MergedLine")]
 struct Line {
     task: String,
     summary: String,

@@ -104,11 +104,11 @@ impl Command {
             Command::Edit(args) => edit::run(args, environment),
             Command::Complete(args) => {
                 let kind = RequestKind::Verb(Verb::Complete);
-                verbs::run(kind, &args.target, None, environment, output)
+                verbs::run(kind, &args.target, None, args.seen, environment, output)
             }
             Command::Stuck(args) => {
                 let (kind, message) = (RequestKind::Verb(Verb::Stuck), args.message.as_ref());
-                verbs::run(kind, &args.target, message, environment, output)
+                verbs::run(kind, &args.target, message, args.seen, environment, output)
             }
             Command::RequestChanges(args) => verbs::request_changes(args, environment, output),
             Command::Tell(args) => verbs::tell(args, environment, output),

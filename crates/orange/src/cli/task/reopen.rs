@@ -3,7 +3,7 @@
 use orange_config::Environment;
 use orange_engine::input::RequestKind;
 
-use crate::cli::request::requests::RequestDraft;
+use crate::cli::request::requests::{RequestDraft, Seen};
 use crate::cli::request::several::{Targets, ask_each};
 use crate::cli::{Error, Exit};
 use crate::output::Output;
@@ -17,9 +17,14 @@ use crate::output::Output;
 pub struct Args {
     #[command(flatten)]
     pub targets: Targets,
+    #[command(flatten)]
+    pub seen: Seen,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let draft = RequestDraft::plain(RequestKind::Reopen);
+    let draft = RequestDraft {
+        if_version: args.seen.if_version,
+        ..RequestDraft::plain(RequestKind::Reopen)
+    };
     ask_each(&args.targets, &draft, environment, output)
 }

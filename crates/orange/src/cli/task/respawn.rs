@@ -47,6 +47,7 @@ struct Body<'a> {
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "RespawnedLine")]
 struct Line<'a> {
     task: &'a str,
     respawned: Vec<&'a str>,

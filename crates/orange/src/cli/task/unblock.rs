@@ -32,6 +32,7 @@ struct Body {
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "UnblockedLine")]
 struct Line {
     task: String,
     from: String,

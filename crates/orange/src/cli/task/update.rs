@@ -5,7 +5,7 @@ use orange_engine::input::RequestKind;
 use orange_engine::names::{BranchName, Status};
 
 use crate::cli::request::requests::{
-    Extras, RequestDraft, Target, driver, print_with, request_with_confirmation, resolve_head,
+    Extras, RequestDraft, Seen, Target, driver, print_with, request_with_confirmation, resolve_head,
 };
 use crate::cli::{Error, Exit};
 use crate::output::Output;
@@ -45,6 +45,8 @@ pub struct Args {
     /// A message for the agent that continues with the task.
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
+    #[command(flatten)]
+    pub seen: Seen,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
@@ -68,6 +70,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         kind: request,
         message: args.message.clone(),
         head: resolve_head(&args.target, args.head.as_deref(), environment)?,
+        if_version: args.seen.if_version,
     };
     let answer = request_with_confirmation(&args.target, draft, environment, output)?;
     let workflow = args.workflow.as_ref();

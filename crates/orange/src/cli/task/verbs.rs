@@ -5,7 +5,7 @@ use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
 use orange_engine::role::Role;
 
-use crate::cli::request::requests::{RequestDraft, Target, ask, driver};
+use crate::cli::request::requests::{RequestDraft, Seen, Target, ask, driver};
 use crate::cli::request::several::{Targets, ask_each};
 use crate::cli::{Error, Exit};
 use crate::output::Output;
@@ -18,6 +18,8 @@ use crate::output::Output;
 pub struct Complete {
     #[command(flatten)]
     pub target: Target,
+    #[command(flatten)]
+    pub seen: Seen,
 }
 
 /// Report that the work is stuck.
@@ -30,6 +32,8 @@ pub struct Stuck {
     /// A message for the agent that continues with the task.
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
+    #[command(flatten)]
+    pub seen: Seen,
 }
 
 /// Send the work back with a message.
@@ -54,6 +58,8 @@ pub struct RequestChanges {
     /// Send what prevents the merge: the files in conflict, or the output of `merge.verify`.
     #[arg(long, conflicts_with = "message")]
     pub merge_failure: bool,
+    #[command(flatten)]
+    pub seen: Seen,
 }
 
 /// Send a message to agents.
@@ -94,7 +100,14 @@ pub fn request_changes(
         message = Some(driver.requests.merge_feedback(&task)?);
     }
     let kind = RequestKind::Verb(Verb::RequestChanges);
-    run(kind, &args.target, message.as_ref(), environment, output)
+    run(
+        kind,
+        &args.target,
+        message.as_ref(),
+        args.seen,
+        environment,
+        output,
+    )
 }
 
 /// Sends the message.
@@ -116,11 +129,13 @@ pub fn run(
     kind: RequestKind,
     target: &Target,
     message: Option<&String>,
+    seen: Seen,
     environment: &Environment,
     output: &mut Output,
 ) -> Result<Exit, Error> {
     let draft = RequestDraft {
         message: message.cloned(),
+        if_version: seen.if_version,
         ..RequestDraft::plain(kind)
     };
     ask(target, draft, environment, output)

@@ -48,6 +48,10 @@ pub struct Args {
 struct Body<'a> {
     task: &'a str,
     status: &'a str,
+    /// Its version; `--if-version` refuses a step that was chosen from an older one.
+    version: u64,
+    /// The submitted commit, which a merge takes; `null` if nothing was submitted.
+    commit: Option<&'a str>,
     why: Option<&'a Explanation>,
     /// Why it has its harness; `null` until that is decided.
     route: Option<&'a Route>,
@@ -129,6 +133,8 @@ fn body<'a>(
     Ok(Body {
         task: task.id.as_str(),
         status: task.status.as_str(),
+        version: task.version,
+        commit: task.submission.as_ref().map(|it| it.commit.as_str()),
         why,
         route: task.routing.route.as_ref(),
         family: family(details),

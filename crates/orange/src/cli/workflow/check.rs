@@ -60,6 +60,7 @@ struct Body<'a> {
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "WorkflowReport")]
 struct Report<'a> {
     #[serde(flatten)]
     source: SourceBody<'a>,

@@ -50,6 +50,7 @@ struct Body<'a> {
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "DiffRow")]
 struct Row<'a> {
     #[serde(flatten)]
     difference: &'a WorkflowChange,

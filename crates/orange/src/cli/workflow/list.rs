@@ -25,6 +25,7 @@ struct Body<'a> {
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "WorkflowRow")]
 struct Row<'a> {
     #[serde(flatten)]
     source: SourceBody<'a>,

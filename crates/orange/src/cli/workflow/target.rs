@@ -127,7 +127,7 @@ pub fn catalog(environment: &Environment) -> Result<Catalog, Error> {
     let home = Home::resolve(environment)?;
     // Other commands report projects and policies that cannot be read.
     let projects = Projects::load(&home).unwrap_or_default();
-    let directory = Environment::current_directory();
+    let directory = environment.directory();
     let project = directory.and_then(|it| Some(projects.find_containing(&it)?.name.clone()));
     let pinned = project.and_then(|it| PinnedPolicy::load(&home, &it).ok()?);
     let policy = pinned.and_then(|pinned| pinned.policy(&home).ok());

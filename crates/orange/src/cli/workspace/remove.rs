@@ -31,6 +31,7 @@ struct Body {
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "RemovedLine")]
 struct Line {
     workspace: String,
     /// The removed worktree.

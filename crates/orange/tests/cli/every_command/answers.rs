@@ -298,6 +298,19 @@ const COMMANDS: &[CommandCase] = &[
     },
     covered_elsewhere("serve", "a_second_supervisor_is_refused", TOO_MUCH),
     covered_elsewhere(
+        "web",
+        "rows_29_30_it_listens_on_one_address_and_takes_no_other_port",
+        ("--port x", "usage"),
+    ),
+    case("web pair", "phone", ("../x", "name-invalid")),
+    case("web devices", "", TOO_MUCH),
+    covered_elsewhere(
+        "web revoke",
+        "rows_31_44_a_revoked_device_is_refused_and_its_streams_end",
+        ("phone", "device-not-found"),
+    ),
+    in_words("web openapi", "", TOO_MUCH),
+    covered_elsewhere(
         "demo",
         "the_demo_ends_with_two_merges_and_removes_its_home",
         TOO_MUCH,
@@ -341,6 +354,8 @@ const SILENT: &str = "agent-event";
 const TESTS: &[&str] = &[
     include_str!("../../effects/attach.rs"),
     include_str!("../../driver/dashboard/mod.rs"),
+    include_str!("../../web/attacks.rs"),
+    include_str!("../../web/devices.rs"),
     include_str!("../allow.rs"),
     include_str!("../demo.rs"),
     include_str!("../deny.rs"),

@@ -104,6 +104,11 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("sandbox try", "tried in `sandbox_commands`"),
     ("chat", "becomes an agent"),
     ("serve", "answers in a line"),
+    ("web", "answers in a line"),
+    ("web devices", "answers in a line per device"),
+    ("web openapi", "answers in JSON alone"),
+    ("web pair", "answers in a line"),
+    ("web revoke", "answers in a line"),
     ("demo", "tried in `demo`"),
     ("rebuild", "its transcript is in `rebuild`"),
 ];

@@ -93,6 +93,7 @@ fn a_cancelled_task_with_an_interrupted_release_is_listed() {
             is_confirmed: true,
             message: None,
             head: None,
+            if_version: None,
         },
         waiting: WaitPolicy::Skip,
     };

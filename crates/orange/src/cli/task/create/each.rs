@@ -22,6 +22,7 @@ struct Body {
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "CreatedLine")]
 struct Line {
     harness: String,
     #[serde(flatten)]

@@ -25,6 +25,7 @@ pub enum Answer {
 
 /// The result of a step.
 #[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
+#[schemars(rename = "SimulatedDecision")]
 pub struct Decision {
     /// The statuses that were entered, in order.
     pub entered: Vec<StatusChange>,
@@ -38,6 +39,7 @@ pub struct Decision {
 
 /// A status that was entered.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[schemars(rename = "SimulatedStatusChange")]
 pub struct StatusChange {
     /// The status before; absent at the beginning.
     pub from: Option<Status>,
@@ -78,6 +80,7 @@ pub struct SimulatedEffect {
 /// The outcome of an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "SimulatedOutcome")]
 pub enum Outcome {
     /// It succeeded.
     Done,

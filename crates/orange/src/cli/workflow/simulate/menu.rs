@@ -24,6 +24,7 @@ pub enum Group {
 
 /// A possible next step.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[schemars(rename = "MenuChoice")]
 pub struct Choice {
     /// The line to type.
     pub line: String,

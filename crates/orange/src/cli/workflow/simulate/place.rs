@@ -33,6 +33,7 @@ pub struct Place {
 
 /// A number that guards read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[schemars(rename = "SimulatedCounter")]
 pub struct Counter {
     /// The field.
     pub field: FieldName,
@@ -44,6 +45,7 @@ pub struct Counter {
 
 /// A limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[schemars(rename = "SimulatedLimit")]
 pub struct Limit {
     /// Its name.
     pub name: String,
