@@ -68,11 +68,11 @@ mod linux {
             };
             let sandbox = describe(&DescribeRequest {
                 bwrap: Some(bwrap),
-                temporary: None,
                 orange: Path::new(env!("CARGO_BIN_EXE_orange")),
                 user_home: &path("ada"),
                 orange_home: &path("orange"),
                 private_home: Some(&path("private")),
+                temporary: None,
                 program: Path::new("/bin/true"),
                 path: environment.variable("PATH"),
                 read: Vec::new(),

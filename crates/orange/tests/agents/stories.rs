@@ -184,6 +184,5 @@ stories! {
     Partial claude_works_without_namespaces_and_codex_reviews: Claude, Codex;
     // gemini runs commands in terminals that it makes, which are refused there.
     Partial codex_works_without_namespaces_and_pi_reviews: Codex, Pi;
-    Partial opencode_works_without_namespaces_and_claude_reviews: Opencode, Claude;
     Partial pi_works_without_namespaces_and_opencode_reviews: Pi, Opencode;
 }

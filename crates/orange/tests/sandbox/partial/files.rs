@@ -44,7 +44,7 @@ fn files_of_the_user_and_the_machine_are_refused() {
         format!("ln -sf {root}/ada/.netrc link && cat link"),
         format!("ln -f {root}/ada/.netrc hard"),
         format!("cat /proc/self/root{root}/ada/.netrc"),
-        format!("cat /proc/self/cwd/../ada/.netrc"),
+        String::from("cat /proc/self/cwd/../ada/.netrc"),
         format!("touch moved && mv moved {root}/ada/moved"),
         format!("perl -e 'truncate($ARGV[0], 0) or die' {root}/ada/notes.txt"),
         format!("mkfifo {root}/ada/pipe"),
