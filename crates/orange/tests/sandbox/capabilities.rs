@@ -336,7 +336,41 @@ fn a_start_without_a_terminal_names_the_setting_and_creates_nothing() {
     assert_eq!(code, 3, "{answer}");
     assert_eq!(answer["error"]["code"], "sandbox-missing", "{answer}");
     assert_eq!(stage.task(&id).attention, Vec::<String>::new());
+    // What would be refused anyway is refused for its own reason.
+    for (words, reason) in [
+        (&["task", "spawn", "nosuch", "--json"][..], "task-not-found"),
+        (
+            &["new", "Other", "--workflow", "nosuch", "--json"],
+            "workflow-not-found",
+        ),
+    ] {
+        let (_, answer) = json_without_landlock(&stage, words);
+        assert_eq!(answer["error"]["code"], reason, "{answer}");
+    }
     assert!(!stage.home().settings().exists());
+}
+
+#[test]
+fn a_project_that_requires_a_sandbox_is_told_its_own_command() {
+    let stage = without_bwrap(Stage::new("minimal").sandbox_by_settings());
+    std::fs::write(stage.home().settings(), "[sandbox]\nmode = \"off\"\n").unwrap();
+    stage.run_ok(&["project", "update", "--sandbox-mode", "required"]);
+    let (code, answer) = json_without_landlock(&stage, &["new", "Add a line", "--json"]);
+    assert_eq!(code, 3, "{answer}");
+    let message = answer["error"]["message"].as_str().unwrap();
+    let command = "or run `orange project update app --sandbox-mode off`";
+    assert!(message.contains(command), "{message}");
+    let (_, answer) = stage.json(&["ls", "--json"]);
+    assert_eq!(answer["tasks"], serde_json::json!([]));
+    let (_, answer) = json_without_landlock(&stage, &["doctor", "--json"]);
+    let rows = answer["checkups"].as_array().unwrap();
+    let health = |subject: &str| {
+        let row = rows.iter().find(|row| row["subject"] == subject).unwrap();
+        row["health"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(health("sandbox"), "ok");
+    assert_eq!(health("sandbox of app"), "error");
+    assert!(!answer.to_string().contains("agents can change all"));
 }
 
 #[test]
@@ -351,6 +385,7 @@ fn at_a_terminal_the_user_decides_once() {
     terminal.press(&["n", "Enter"]);
     let screen = terminal.finish();
     assert!(screen.contains("bwrap is not installed"), "{screen}");
+    assert!(screen.contains("nothing was started"), "{screen}");
     assert!(screen.contains("[exit 3]"), "{screen}");
     assert!(!stage.home().settings().exists());
     std::fs::write(stage.home().settings(), "# mine\n").unwrap();

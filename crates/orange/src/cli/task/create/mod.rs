@@ -220,7 +220,7 @@ fn project_of(
     let has_own_text = args.from.is_none() && args.issue.is_none() && args.pr.is_none();
     if has_own_text && args.each.is_empty() {
         match driver.requests.preview(std::slice::from_ref(new))?.pop() {
-            Some(NewTaskOutlook::Refused(refusal)) => return Err((*refusal).into()),
+            Some(NewTaskOutlook::Refused(refusal)) => return Err(refusal.into()),
             Some(NewTaskOutlook::Unnamed(message)) => return Err(usage_error(&message)),
             Some(NewTaskOutlook::Possible | NewTaskOutlook::Exists(_)) | None => {}
         }
