@@ -160,7 +160,7 @@ fn a_policy_makes_the_sandbox_stricter_and_never_weaker() {
     let home = Home::resolve(&environment).unwrap();
     // In the policy, in `config.toml`, what counts.
     let modes = [
-        ("off", "", "off"),
+        ("off", "", "auto"),
         ("off", "auto", "auto"),
         ("auto", "", "auto"),
         ("auto", "required", "required"),
