@@ -144,9 +144,10 @@ impl Requests {
         request: &TaskRequest,
     ) -> Result<Option<Answer>, DriverError> {
         let id = &request.task;
-        let seen = request.request.if_version;
-        let version = store.require(id)?.task.version;
-        if seen.is_none_or(|seen| seen == version) {
+        let Some(seen) = request.request.if_version else {
+            return Ok(None);
+        };
+        if store.require(id)?.task.version == seen {
             return Ok(None);
         }
         let cause = Cause::Request(request.request.clone());

@@ -214,7 +214,7 @@ fn creating_and_updating_a_task_cost_no_more_than_before() {
     if !can_trace() {
         return;
     }
-    let stage = Stage::new("default");
+    let stage = stage("default");
     stage.create(&["The first task makes the database"]);
     let create = ["task", "create", "--no-spawn", "--branch", "one", "A task"];
     let named = ["task", "create", "--no-spawn", "Another task"];
@@ -232,12 +232,19 @@ fn creating_and_updating_a_task_cost_no_more_than_before() {
     ]);
 }
 
+/// The costs are those without a sandbox.
+fn stage(workflow: &str) -> Stage {
+    let stage = Stage::new(workflow);
+    fs::write(stage.home().settings(), "[sandbox]\nmode = \"off\"\n").unwrap();
+    stage
+}
+
 #[test]
 fn starting_a_task_costs_no_more_than_before() {
     if !can_trace() {
         return;
     }
-    let stage = Stage::new("minimal");
+    let stage = stage("minimal");
     stage.script("worker", "sleep 600");
     // The first start makes the tmux server, whose processes are not those of the command.
     stage.run_ok(&["task", "create", "--branch", "first", "A task"]);
@@ -265,7 +272,7 @@ fn reading_costs_the_same_with_many_tasks() {
     }
     let mut excesses = Vec::new();
     for copies in [9, 999] {
-        let stage = Stage::new("default");
+        let stage = stage("default");
         stage.create(&["A task", "--branch", "one"]);
         copy_task(&stage, copies);
         let tasks = copies + 1;
