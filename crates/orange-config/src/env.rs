@@ -144,6 +144,20 @@ impl Environment {
         }
     }
 
+    /// The same environment, with these variables.
+    #[must_use]
+    pub fn with_variables<'a>(
+        self,
+        variables: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Self {
+        let added = variables.into_iter();
+        let added = added.map(|(name, value)| (name.into(), value.into()));
+        Self {
+            directory: self.directory,
+            ..Self::of(self.variables.into_iter().chain(added))
+        }
+    }
+
     /// Whether commands run in a process that goes on after them.
     pub fn is_of_server(&self) -> bool {
         self.directory.is_some()

@@ -128,6 +128,16 @@ impl Home {
         self.0.join("forge-looks.json")
     }
 
+    /// One file for each repository that a webhook named; its time says when.
+    pub fn forge_hints(&self) -> PathBuf {
+        self.0.join("forge-hints")
+    }
+
+    /// Whether the last notification of each channel arrived.
+    pub fn notifications(&self) -> PathBuf {
+        self.0.join("notifications.json")
+    }
+
     /// Notes about projects: accepted ones, and those that wait for the user.
     pub fn notes(&self) -> PathBuf {
         self.0.join("notes.json")

@@ -2,7 +2,7 @@
 //!
 //! Precedence: `ORANGE_HOME`, then `~/orange`; a workflow or harness in orange's home, then the
 //! shipped one with the same name; for settings, see the module `settings`. Reading creates nothing;
-//! `new_workflow`, `projects`, `jobs` and `pinned_policy` are the only modules here that write.
+//! `new_workflow`, `projects`, `jobs`, `pinned_policy` and `settings::edit` are the only modules here that write.
 
 pub mod clock;
 mod env;
@@ -31,6 +31,7 @@ pub use harness::catalog::Harnesses;
 pub use harness::error::{HarnessError, ValueProblem};
 pub use harness::files::{HarnessFile, RunFileText};
 pub use harness::level::{Level, StartMode};
+pub use harness::mcp::{MCP_SERVER, McpSettings};
 pub use harness::readiness::{AnswerPlace, Readiness, ReadyState};
 pub use harness::result::{ResultStatus, RunResult};
 pub use harness::sandbox::{HarnessSandbox, Login};
@@ -60,7 +61,7 @@ pub use settings::value::{Kind, Value};
 pub use settings::{
     Background, BotSettings, ChatSettings, Decompose, ForgeSettings, IssueSettings, LogLevel,
     LogSettings, NotifySettings, PoolSettings, Setting, SettingOrigin, Settings,
-    SupervisorSettings,
+    SupervisorSettings, WebhookFormat,
 };
 pub use workflows::catalog::{Catalog, CatalogError};
 pub use workflows::load::{Finding, LoadedWorkflow, load_workflow};

@@ -49,6 +49,7 @@ pub use agents::results::ResultOfRun;
 pub use agents::run_check::RunObservation;
 pub use agents::screen::{AgentScreen, ScreenViewer};
 pub use callers::identity::Identity;
+pub use callers::tool_caller::ToolCaller;
 pub use chat::Chat;
 pub use context::notes::{Note, NoteState};
 pub use context::progress::Progress;

@@ -6,8 +6,10 @@
 pub mod chat;
 pub mod command;
 pub mod disk_usage;
+pub mod folder_watch;
 pub mod forge;
 pub mod git;
+pub mod mcp_entry;
 pub mod notice;
 pub mod own_file;
 pub mod private_file;

@@ -58,8 +58,8 @@ pub struct Request {
     pub message: Option<String>,
     /// The commit to merge, or the commit that the verdict judges.
     pub head: Option<CommitId>,
-    /// The version of the task that the caller saw. Whoever records the decision refuses it if the
-    /// task has another version by then; the engine itself never sees a task that has moved.
+    /// The version of the task that the caller saw. The decision is not recorded if the task has
+    /// another version by then; the engine itself never sees a task that has moved.
     pub if_version: Option<u64>,
 }
 

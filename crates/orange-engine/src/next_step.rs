@@ -25,10 +25,9 @@ pub struct NextStep {
     pub unchecked: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    #[serde(skip)]
+    /// The verbs that take it from here.
     pub verbs: Vec<Verb>,
     /// Whether a hook passes on a message that is given with the request.
-    #[serde(skip)]
     pub accepts_message: bool,
 }
 

@@ -352,6 +352,11 @@ impl RunState {
         matches!(self, RunState::Starting | RunState::Alive)
     }
 
+    /// Whether it is over, however it ended.
+    pub fn has_ended(&self) -> bool {
+        matches!(self, RunState::Ended { .. })
+    }
+
     /// Whether the user stopped it.
     pub fn is_stopped(&self) -> bool {
         let stopped = Evidence::Stopped;

@@ -10,11 +10,10 @@ use crate::backend::Reply;
 pub type Answer = Response<Body>;
 
 /// Nothing may be loaded but what this server serves, no text becomes a script, and no page may
-/// frame it.
+/// frame it. Only the library of the page makes HTML, from the templates of the page.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
-    img-src 'self'; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; \
-    form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
-    trusted-types 'none'";
+    connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; \
+    frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types lit-html";
 
 const HEADERS: [(HeaderName, &str); 7] = [
     (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
@@ -32,11 +31,12 @@ const HEADERS: [(HeaderName, &str); 7] = [
     ),
 ];
 
-/// Adds the headers of every answer.
+/// Adds the headers of every answer. Only a file of the page brings one of them itself: whether it
+/// may be kept.
 pub fn with_headers(mut answer: Answer) -> Answer {
     for (name, value) in HEADERS {
         let value = HeaderValue::from_static(value);
-        answer.headers_mut().insert(name, value);
+        answer.headers_mut().entry(name).or_insert(value);
     }
     answer
 }
@@ -49,6 +49,13 @@ pub fn json(status: StatusCode, body: Vec<u8>) -> Answer {
     answer
         .headers_mut()
         .insert(header::CONTENT_TYPE, content_type);
+    answer
+}
+
+/// An answer that says only that everything was right.
+pub fn empty() -> Answer {
+    let mut answer = Response::new(Body::empty());
+    *answer.status_mut() = StatusCode::NO_CONTENT;
     answer
 }
 

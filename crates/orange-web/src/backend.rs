@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::net::SocketAddrV4;
+use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::operations::Scope;
 
-/// A question that may fail; the error is for nobody who asks over HTTP.
+/// A question that may fail. No HTTP answer contains the error.
 type Question<Input, Output> = Box<dyn Fn(Input) -> Result<Output, String> + Send + Sync>;
 type TextQuestion<Output> = Box<dyn Fn(&str) -> Result<Output, String> + Send + Sync>;
 
@@ -22,8 +23,14 @@ pub struct Backend {
     pub device_ids: Question<(), Vec<String>>,
     /// Pairs a device by its code; `None` if the code cannot be used.
     pub pair: TextQuestion<Option<Pairing>>,
+    /// The secret of webhooks; `None` while they are off.
+    pub webhook_secret: Question<(), Option<String>>,
+    /// Notes that something may have changed in the repository with a URL.
+    pub hint: TextQuestion<()>,
     /// Who has connected from the first address to the second.
     pub peer: Box<dyn Fn(SocketAddrV4, SocketAddrV4) -> Peer + Send + Sync>,
+    /// Waits until something may have changed, at most this long; whether there was a sign.
+    pub wait_for_change: Box<dyn Fn(Duration) -> bool + Send + Sync>,
     /// What was changed after a commit.
     pub commits_after: Question<u64, Commits>,
     /// The description of the API.

@@ -24,8 +24,8 @@ use tokio::time::timeout;
 use crate::answer::{Answer, Refusal};
 use crate::backend::{Backend, Change, Commit};
 use crate::limits::{
-    DEVICE_INTERVAL, HEARTBEAT, KEPT_EVENTS, MAX_STREAMS, POLL_INTERVAL, STREAM_QUEUE,
-    STREAM_TIMEOUT,
+    DEVICE_INTERVAL, HEARTBEAT, KEPT_EVENTS, MAX_STREAMS, POLL_INTERVAL, SIGN_INTERVAL, SIGN_LOOKS,
+    STREAM_QUEUE, STREAM_TIMEOUT,
 };
 
 /// The shape of an event.
@@ -127,10 +127,18 @@ impl Streams {
     pub fn poll(&self) {
         let mut since_devices = None;
         let mut is_idle = true;
+        let mut looks = 0_u32;
         while !self.is_stopped.load(Ordering::SeqCst) {
-            std::thread::sleep(POLL_INTERVAL);
+            if looks == 0 && (self.backend.wait_for_change)(POLL_INTERVAL) {
+                looks = SIGN_LOOKS;
+            }
+            // Signs may come faster than they can be looked after.
+            if let Some(left) = looks.checked_sub(1) {
+                looks = left;
+                std::thread::sleep(SIGN_INTERVAL);
+            }
             if self.free.available_permits() == MAX_STREAMS {
-                is_idle = true;
+                (is_idle, looks) = (true, 0);
                 continue;
             }
             if is_idle {

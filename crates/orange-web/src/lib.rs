@@ -19,11 +19,13 @@ mod parameters;
 mod public_url;
 mod router;
 mod server;
+mod webhooks;
 
 pub use backend::{Backend, Call, Change, Commit, Commits, Device, Pairing, Peer, Reply};
 pub use events::{EVENT_SHAPE, Event};
 pub use openapi::{ShapeSchema, document};
 pub use public_url::PublicUrl;
+pub use router::WEBHOOK;
 pub use server::{Server, ServerError, Stopper};
 
 /// The shape of an error.

@@ -13,8 +13,9 @@ pub const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest head of a request.
 pub const MAX_HEAD: usize = 32 * 1024;
 
-/// The largest body of a request, and how long it may take.
+/// The largest body of a request and of a webhook, and how long it may take.
 pub const MAX_BODY: usize = 256 * 1024;
+pub const MAX_WEBHOOK: usize = 4 * 1024 * 1024;
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The longest value of a parameter.
@@ -23,6 +24,9 @@ pub const MAX_VALUE: usize = 64 * 1024;
 /// How many commands run at once that only read, and how many others.
 pub const MAX_READS: usize = 8;
 pub const MAX_ACTS: usize = 8;
+
+/// How many webhooks are read at once.
+pub const MAX_WEBHOOKS: usize = 4;
 
 /// How long a request may wait until its command can run.
 pub const QUEUE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -40,8 +44,11 @@ pub const STREAM_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many events are kept in memory for streams.
 pub const KEPT_EVENTS: usize = 1_000;
 
-/// How often the database is asked for changes while there are streams.
-pub const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// How often the database is asked for changes while there are streams, without a sign of one and
+/// after one. A commit can be seen shortly after the sign that it is written.
+pub const POLL_INTERVAL: Duration = Duration::from_millis(200);
+pub const SIGN_INTERVAL: Duration = Duration::from_millis(2);
+pub const SIGN_LOOKS: u32 = 20;
 
 /// How often is checked whether the device of a stream was revoked.
 pub const DEVICE_INTERVAL: Duration = Duration::from_millis(400);

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::limits::MAX_WAIT;
 use crate::operations::{Kind, OPERATIONS, Operation, Parameter, Place};
-use crate::router::{DESCRIPTION, EVENTS, PAIR};
+use crate::router::{DESCRIPTION, EVENTS, PAIR, WEBHOOK};
 use crate::{ERROR_SHAPE, EVENT_SHAPE, PAIR_SHAPE};
 
 /// The published schema of a shape.
@@ -195,8 +195,8 @@ fn json_content(text: &str, schema: &Value) -> Value {
     json!({ "description": text, "content": { "application/json": { "schema": schema } } })
 }
 
-/// What is no operation: pairing, events, and this document.
-fn fixed_paths() -> [(&'static str, &'static str, Value); 3] {
+/// What is no operation: pairing, webhooks, events, and this document.
+fn fixed_paths() -> [(&'static str, &'static str, Value); 4] {
     let pair = json!({
         "operationId": "pair",
         "summary": "Exchange a code of `orange web pair` for a token",
@@ -212,6 +212,34 @@ fn fixed_paths() -> [(&'static str, &'static str, Value); 3] {
         },
         "responses": {
             "200": json_content("The token; it is shown only here.", &reference(PAIR_SHAPE)),
+            "default": error("An error."),
+        },
+    });
+    let webhook = json!({
+        "operationId": "deliver_webhook",
+        "summary": "Tell that something has changed in a repository on GitHub",
+        "description": "For GitHub, with the secret of `orange web webhook`.",
+        "security": [],
+        "parameters": [
+            {
+                "name": "X-Hub-Signature-256",
+                "in": "header",
+                "required": true,
+                "schema": { "type": "string", "pattern": "^sha256=[0-9a-f]{64}$" },
+            },
+            {
+                "name": "X-GitHub-Delivery",
+                "in": "header",
+                "required": true,
+                "schema": { "type": "string", "minLength": 1, "maxLength": 64 },
+            },
+        ],
+        "requestBody": {
+            "required": true,
+            "content": { "application/json": { "schema": { "type": "object" } } },
+        },
+        "responses": {
+            "204": { "description": "It was taken, or was taken before." },
             "default": error("An error."),
         },
     });
@@ -246,6 +274,7 @@ fn fixed_paths() -> [(&'static str, &'static str, Value); 3] {
     });
     [
         (PAIR, "post", pair),
+        (WEBHOOK, "post", webhook),
         (EVENTS, "get", events),
         (DESCRIPTION, "get", description),
     ]

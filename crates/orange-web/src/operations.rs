@@ -245,7 +245,8 @@ pub const OPERATIONS: &[Operation] = &[
         query("tree", Kind::Flag, "--tree"),
         query("cost", Kind::Flag, "--cost"),
     ]),
-    get("/api/v1/tasks/{task}", "task show", "orange.task.show/1").with(&[TASK]),
+    get("/api/v1/tasks/{task}", "task show", "orange.task.show/1")
+        .with(&[TASK, query("document", Kind::Flag, "--document")]),
     get("/api/v1/tasks/{task}/why", "task why", "orange.task.why/1").with(&[TASK]),
     get(
         "/api/v1/tasks/{task}/diff",
@@ -485,6 +486,7 @@ pub const TERMINAL_ONLY: &[(&str, &str)] = &[
     ("job remove", DELETES),
     ("log", "it prints lines, not one answer"),
     ("man", NEEDS_FILES),
+    ("mcp", OF_AGENTS),
     ("project add", SETS_UP),
     ("project remove", DELETES),
     ("project update", SETS_UP),
@@ -505,6 +507,7 @@ pub const TERMINAL_ONLY: &[(&str, &str)] = &[
     ("web openapi", "`/api/v1/openapi.json` is the same document"),
     ("web pair", OF_DEVICES),
     ("web revoke", OF_DEVICES),
+    ("web webhook", SETS_UP),
     ("workflow check", NEEDS_FILES),
     ("workflow diff", NEEDS_FILES),
     ("workflow new", NEEDS_FILES),

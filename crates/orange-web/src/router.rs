@@ -25,13 +25,16 @@ use crate::backend::{Backend, Call, Device, Peer};
 use crate::events::Streams;
 use crate::guard::{self, Guard};
 use crate::limits::{
-    BODY_TIMEOUT, FAILURE_WINDOW, MAX_ACTS, MAX_BODY, MAX_FAILURES, MAX_READS, QUEUE_TIMEOUT,
+    BODY_TIMEOUT, FAILURE_WINDOW, MAX_ACTS, MAX_BODY, MAX_FAILURES, MAX_READS, MAX_WEBHOOK,
+    MAX_WEBHOOKS, QUEUE_TIMEOUT,
 };
 use crate::operations::{OPERATIONS, Operation};
 use crate::parameters::{Values, not_found};
+use crate::webhooks::{self, Deliveries};
 
-/// Where a device is paired; the only address that needs no token.
+/// Where a device is paired, and where GitHub delivers; the only addresses that need no token.
 pub const PAIR: &str = "/api/v1/pair";
+pub const WEBHOOK: &str = "/api/v1/webhooks/github";
 pub const EVENTS: &str = "/api/v1/events";
 pub const DESCRIPTION: &str = "/api/v1/openapi.json";
 
@@ -45,6 +48,9 @@ pub struct App {
     streams: Arc<Streams>,
     reads: Semaphore,
     acts: Semaphore,
+    /// How many webhooks are read at once, which are large.
+    webhooks: Semaphore,
+    deliveries: Deliveries,
     failures: Mutex<Failures>,
 }
 
@@ -94,6 +100,8 @@ impl App {
             streams,
             reads: Semaphore::new(MAX_READS),
             acts: Semaphore::new(MAX_ACTS),
+            webhooks: Semaphore::new(MAX_WEBHOOKS),
+            deliveries: Deliveries::default(),
             failures: Mutex::default(),
         })
     }
@@ -154,13 +162,18 @@ impl App {
     ) -> Result<Answer, Refusal> {
         let (mut parts, body) = request.into_parts();
         self.guard.check(&parts)?;
-        if let Some(asset) = assets::find(&parts.method, parts.uri.path()) {
+        if let Some(asset) = assets::find(&parts.method, parts.uri.path(), &parts.headers) {
             return Ok(asset);
         }
         if parts.method == Method::POST && parts.uri.path() == PAIR {
             guard::check_content_type(&parts)?;
             self.check_peer(connection).await?;
             return self.pair(&parts, body).await;
+        }
+        if parts.method == Method::POST && parts.uri.path() == WEBHOOK {
+            guard::check_content_type(&parts)?;
+            self.check_peer(connection).await?;
+            return self.take_webhook(&parts, body).await;
         }
         let device = self.device(&parts).await?;
         self.check_peer(connection).await?;
@@ -180,7 +193,7 @@ impl App {
         match found {
             Ok(Ok(Some(device))) => Ok(device),
             Ok(Ok(None)) => Err(self.count_failure(unauthorized())),
-            // Files that cannot be trusted admit nobody.
+            // No device is let in by files that cannot be trusted.
             Ok(Err(_)) | Err(_) => Err(unauthorized()),
         }
     }
@@ -222,7 +235,7 @@ impl App {
             Refusal::new(StatusCode::UNAUTHORIZED, "code-invalid", message)
                 .hint("run `orange web pair NAME` for a new one")
         };
-        let body = read_body(parts, body).await?;
+        let body = read_body(parts, body, MAX_BODY).await?;
         let Ok(PairRequest { code }) = serde_json::from_slice(&body) else {
             return Err(self.count_failure(wrong()));
         };
@@ -241,6 +254,35 @@ impl App {
             StatusCode::OK,
             answer.to_string().into_bytes(),
         ))
+    }
+
+    /// Takes a delivery of GitHub. What it says is only a hint; the forge is asked.
+    async fn take_webhook(&self, parts: &Parts, body: Body) -> Result<Answer, Refusal> {
+        let busy = || busy("too many webhooks are being read");
+        let permit = timeout(QUEUE_TIMEOUT, self.webhooks.acquire()).await;
+        let _permit = permit.map_err(|_| busy())?.map_err(|_| busy())?;
+        let backend = Arc::clone(&self.backend);
+        let secret = tokio::task::spawn_blocking(move || (backend.webhook_secret)(())).await;
+        let Ok(Ok(Some(secret))) = secret else {
+            return Err(self.count_failure(webhooks::unsigned()));
+        };
+        let body = read_body(parts, body, MAX_WEBHOOK).await?;
+        webhooks::require_signed(&secret, &parts.headers, &body)
+            .map_err(|refusal| self.count_failure(refusal))?;
+        let url = webhooks::repository(&body)?;
+        let id = webhooks::id(&parts.headers)?;
+        if let Some(url) = url.filter(|_| self.deliveries.add(id)) {
+            let backend = Arc::clone(&self.backend);
+            let noted = tokio::task::spawn_blocking(move || (backend.hint)(&url)).await;
+            if !matches!(noted, Ok(Ok(()))) {
+                // GitHub delivers it again under the same id.
+                self.deliveries.forget(id);
+                let message = "the hint could not be noted";
+                let status = StatusCode::INTERNAL_SERVER_ERROR;
+                return Err(Refusal::new(status, "system-failed", message));
+            }
+        }
+        Ok(answer::empty())
     }
 
     /// Runs the command of an operation.
@@ -268,7 +310,7 @@ impl App {
         };
         values.read_query(parts.uri.query().unwrap_or_default())?;
         if !operation.is_read() {
-            values.read_body(&read_body(&parts, body).await?)?;
+            values.read_body(&read_body(&parts, body, MAX_BODY).await?)?;
             values.version = version(operation, &parts)?;
         }
         let call = Call {
@@ -283,10 +325,7 @@ impl App {
         } else {
             &self.acts
         };
-        let busy = || {
-            let message = "too many commands are running";
-            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
-        };
+        let busy = || busy("too many commands are running");
         let permit = timeout(QUEUE_TIMEOUT, room.acquire()).await;
         let _permit = permit.map_err(|_| busy())?.map_err(|_| busy())?;
         let backend = Arc::clone(&self.backend);
@@ -316,6 +355,10 @@ impl App {
 fn device_of(parts: &Parts) -> Result<Device, Refusal> {
     let device = parts.extensions.get::<Device>();
     device.cloned().ok_or_else(unauthorized)
+}
+
+fn busy(message: &'static str) -> Refusal {
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
 }
 
 fn unauthorized() -> Refusal {
@@ -349,17 +392,17 @@ fn version(operation: &Operation, parts: &Parts) -> Result<Option<u64>, Refusal>
     })
 }
 
-async fn read_body(parts: &Parts, body: Body) -> Result<Vec<u8>, Refusal> {
+async fn read_body(parts: &Parts, body: Body, limit: usize) -> Result<Vec<u8>, Refusal> {
     let too_large = || {
         let message = "the body is too large";
         Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", message)
     };
     let length = guard::only(&parts.headers, &CONTENT_LENGTH);
     let length: Option<usize> = length.and_then(|it| it.parse().ok());
-    if length.is_some_and(|it| it > MAX_BODY) {
+    if length.is_some_and(|it| it > limit) {
         return Err(too_large());
     }
-    let read = timeout(BODY_TIMEOUT, to_bytes(body, MAX_BODY)).await;
+    let read = timeout(BODY_TIMEOUT, to_bytes(body, limit)).await;
     let read = read.map_err(|_| {
         let message = "the body took too long";
         Refusal::new(StatusCode::REQUEST_TIMEOUT, "body-too-slow", message)

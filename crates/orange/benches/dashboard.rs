@@ -18,6 +18,7 @@
     reason = "a benchmark starts programs, measures time and prints what it measured"
 )]
 
+mod captures;
 mod fleet;
 mod shown;
 
@@ -31,6 +32,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use serde_json::Value;
 
+use crate::captures::captures;
 use crate::fleet::{Fleet, number, used};
 use crate::shown::Shown;
 
@@ -189,8 +191,8 @@ fn busy_and_idle(missed: &mut Vec<String>) {
         at(&keys, 99),
         keys.len()
     );
-    let captures = fleet.captures();
-    println!("one capture-pane process per session, once, meanwhile: {captures:.1?}");
+    let other = captures(&fleet);
+    println!("one capture-pane process per session, once, meanwhile: {other:.1?}");
 
     fs::write(&quiet, "").unwrap();
     thread::sleep(Duration::from_secs(3));
@@ -205,7 +207,7 @@ fn busy_and_idle(missed: &mut Vec<String>) {
     }
     println!(
         "one capture-pane process per session, once, in silence: {:.1?}",
-        fleet.captures()
+        captures(&fleet)
     );
     drop(shown);
     let keys = keys_in_tmux(&fleet);

@@ -12,6 +12,7 @@
     reason = "a benchmark measures time and prints what it measured"
 )]
 
+mod captures;
 mod fleet;
 
 use std::fs;
@@ -25,6 +26,7 @@ use orange_config::clock::Deadline;
 use orange_effects::tmux::ControlEvent;
 use orange_store::Store;
 
+use crate::captures::captures;
 use crate::fleet::{Fleet, number, used};
 
 /// How often a poll is measured; the median counts.
@@ -82,9 +84,9 @@ impl Bench {
         let limit = Deadline::after(Duration::from_mins(2));
         let has_ended = limit.wait_for(|| {
             let task = store.require(&task).unwrap().task;
-            task.runs.values().all(|run| run.state.is_stopped())
+            task.runs.values().all(|run| run.state.has_ended())
         });
-        assert!(has_ended, "nobody noticed that the agent has ended");
+        assert!(has_ended, "the end of the agent was not recorded");
         (start.elapsed(), used(pid))
     }
 
@@ -193,7 +195,7 @@ fn main() {
     let memory = resident_megabytes(pid);
     let (bare, look) = (bench.bare(), bench.look());
     let ratio = look.as_secs_f64() / bare.as_secs_f64();
-    let (list, captures) = (bench.list(), bench.fleet.captures());
+    let (list, captures) = (bench.list(), captures(&bench.fleet));
     println!("{sessions} idle agents, watched for {seconds} s");
     println!("supervisor: {share:.2} % of a core, {memory:.0} MB");
     println!("one look: {look:.2?}, bare list-panes: {bare:.2?}, ratio {ratio:.2} (limit 1.5)");

@@ -43,12 +43,14 @@ pub struct ScriptPosition {
 }
 
 /// How the prompts of the shipped workflows and of the router begin, and the role they address.
-const OPENINGS: [(&str, &str); 5] = [
+const OPENINGS: [(&str, &str); 6] = [
     ("# Task: ", "worker"),
     ("# Task, resumed: ", "resumed"),
     ("# Review: ", "reviewer"),
     ("# Stuck: ", "stuck"),
     ("Choose the coding agent for a task.", "router"),
+    // Not one of orange: what a user says to an agent that works on no task.
+    ("# Chat: ", "chat"),
 ];
 
 /// How the line that is typed into a pane begins.

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::api::{Answer, Reply, event, list, text, tools};
 use crate::conversation::{Conversation, Message};
 use crate::script::Fault;
+use crate::tools::Tool;
 
 pub fn read(body: &Value) -> Conversation {
     let mut messages = Vec::new();
@@ -27,10 +28,22 @@ pub fn read(body: &Value) -> Conversation {
     }
     let offered = list(&body["tools"]).iter();
     let offered = offered.filter_map(|it| Some((it["name"].as_str()?, &it["parameters"])));
+    let mut offered = tools(offered);
+    for space in list(&body["tools"]) {
+        let name = space["name"].as_str().unwrap_or_default();
+        // The tools of a server are in a namespace of their own.
+        offered.extend(list(&space["tools"]).iter().filter_map(|it| {
+            let tool = it["name"].as_str()?;
+            Some(Tool {
+                name: format!("{name}.{tool}"),
+                shape: it["parameters"].clone(),
+            })
+        }));
+    }
     let format = &body["text"]["format"]["type"];
     Conversation {
         said: messages,
-        tools: tools(offered),
+        tools: offered,
         wants_json: format == "json_schema",
         streams: body["stream"] == true,
         model: body["model"].as_str().unwrap_or_default().to_owned(),
@@ -45,10 +58,18 @@ pub fn write(conversation: &Conversation, answer: &Answer) -> Vec<String> {
             "status": "completed",
             "content": [{"type": "output_text", "text": text, "annotations": []}],
         }),
-        Reply::Call { name, arguments } => json!({
-            "type": "function_call", "id": format!("fc_{number}"), "status": "completed",
-            "call_id": format!("call_{number}"), "name": name, "arguments": arguments.to_string(),
-        }),
+        Reply::Call { name, arguments } => {
+            let mut call = json!({
+                "type": "function_call", "id": format!("fc_{number}"), "status": "completed",
+                "call_id": format!("call_{number}"), "name": name,
+                "arguments": arguments.to_string(),
+            });
+            if let Some((space, name)) = name.split_once('.') {
+                call["namespace"] = space.into();
+                call["name"] = name.into();
+            }
+            call
+        }
     };
     let usage = json!({
         "input_tokens": answer.tokens, "input_tokens_details": {"cached_tokens": 0},

@@ -10,6 +10,7 @@
 //! | `read FILE` | reads it with the agent's own tool; some agents edit only files they have read |
 //! | `write FILE TEXT` | writes it with the agent's own tool |
 //! | `edit FILE OLD => NEW` | replaces a line of it with the agent's own tool |
+//! | `call TOOL JSON` | calls this tool, also one of an MCP server, with these arguments |
 //! | `say TEXT` | says it and ends the turn |
 //! | `quota`, `overload`, `key` | always fails before the next line |
 //! | `quota 2` | fails twice before the next line, then continues with it |
@@ -23,6 +24,8 @@
 use std::fs;
 use std::path::{Component, Path};
 use std::time::Duration;
+
+use serde_json::Value;
 
 use crate::conversation::ScriptPosition;
 
@@ -55,6 +58,8 @@ pub enum Action {
         /// The replacement.
         new: String,
     },
+    /// A call of a tool by its name.
+    Call { tool: String, arguments: Value },
     /// Words, which end the turn.
     Say(String),
 }
@@ -150,6 +155,13 @@ fn steps(text: &str) -> Result<Vec<Step>, String> {
         let act = match word {
             "run" => Action::Run(rest.to_owned()),
             "say" => Action::Say(rest.to_owned()),
+            "call" => {
+                let (tool, arguments) = rest.split_once(' ').ok_or(line)?;
+                Action::Call {
+                    tool: tool.to_owned(),
+                    arguments: serde_json::from_str(arguments).map_err(|_| line.to_owned())?,
+                }
+            }
             "read" => Action::Read(rest.to_owned()),
             "write" => {
                 let (file, text) = rest.split_once(' ').ok_or(line)?;
@@ -275,6 +287,8 @@ mod tests {
             "tokens",
             "write a",
             "edit a b",
+            "call a",
+            "call a {",
         ] {
             assert_eq!(steps(&format!("run a\n{line}\n")), Err(line.to_owned()));
         }

@@ -39,6 +39,10 @@ pub fn call(tools: &[Tool], act: &Action) -> Option<(String, Value)> {
     };
     match act {
         Action::Say(_) => None,
+        Action::Call { tool, arguments } => {
+            let tool = find_named(tools, tool)?;
+            Some((tool.name.clone(), arguments.clone()))
+        }
         Action::Run(command) => called(&SHELLS, &[(&COMMAND, command)]),
         Action::Read(file) => called(&READERS, &[(&FILE, file)])
             .or_else(|| called(&SHELLS, &[(&COMMAND, &format!("cat {file}"))])),
@@ -64,6 +68,16 @@ fn find<'a>(tools: &'a [Tool], names: &[&str]) -> Option<&'a Tool> {
     tools
         .iter()
         .find(|tool| names.contains(&tool.name.as_str()))
+}
+
+/// The tool with this name. Agents put the name of the server before the name of its tool.
+fn find_named<'a>(tools: &'a [Tool], name: &str) -> Option<&'a Tool> {
+    let is_of_server = |it: &&Tool| {
+        let before = it.name.strip_suffix(name);
+        before.is_some_and(|before| before.contains("orange") && before.ends_with(['_', '.']))
+    };
+    let exact = tools.iter().find(|it| it.name == name);
+    exact.or_else(|| tools.iter().find(is_of_server))
 }
 
 impl Tool {
@@ -154,6 +168,30 @@ mod tests {
         };
         let (_, text) = call(&opencode, &write).unwrap();
         assert_eq!(text, json!({ "filePath": "a.md", "content": "one" }));
+    }
+
+    #[test]
+    fn a_tool_of_a_server_is_found_by_its_own_name() {
+        let found = |name: &str| {
+            let tools = [tool("task_list", &[]), tool(name, &[])];
+            let act = Action::Call {
+                tool: String::from("tasks"),
+                arguments: json!({ "a": 1 }),
+            };
+            call(&tools, &act)
+        };
+        for name in [
+            "tasks",
+            "mcp__orange__tasks",
+            "mcp_orange_tasks",
+            "mcp__orange.tasks",
+            "orange_tasks",
+        ] {
+            assert_eq!(found(name), Some((name.to_owned(), json!({ "a": 1 }))));
+        }
+        for name in ["mcp__other__tasks", "orange_subtasks"] {
+            assert_eq!(found(name), None, "{name}");
+        }
     }
 
     #[test]

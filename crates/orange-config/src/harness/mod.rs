@@ -9,6 +9,7 @@ pub(crate) mod error;
 pub(crate) mod files;
 pub(crate) mod json_location;
 pub(crate) mod level;
+pub(crate) mod mcp;
 pub(crate) mod readiness;
 pub(crate) mod result;
 pub(crate) mod sandbox;
@@ -26,6 +27,7 @@ use arguments::Values;
 use death::Death;
 use files::{HarnessFile, RunFileText, validate_files, validate_names};
 use level::{Level, Levels, Lists, StartMode, VariableTable};
+use mcp::{McpSettings, validate_mcp};
 use orange_engine::activity::AgentEventKind;
 use orange_engine::death::Rule;
 use orange_engine::names::HarnessName;
@@ -68,6 +70,8 @@ pub struct Harness {
     pub ready: Vec<Readiness>,
     /// Where it keeps skills, as the definition writes it.
     pub(super) skills: Option<String>,
+    /// Where it keeps its MCP servers.
+    pub(super) mcp: Option<McpSettings>,
     /// What it needs in a sandbox.
     pub sandbox: HarnessSandbox,
     /// What its deaths look like and what they mean; the first match counts.
@@ -98,6 +102,7 @@ struct File {
     #[serde(default)]
     ready: Vec<Readiness>,
     skills: Option<Spanned<String>>,
+    mcp: Option<Spanned<McpSettings>>,
     #[serde(default)]
     sandbox: SandboxTable,
 }
@@ -185,6 +190,7 @@ impl Harness {
             result: result.transpose()?,
             ready: definition.ready,
             skills: definition.skills.map(validate_skills).transpose()?,
+            mcp: definition.mcp.map(validate_mcp).transpose()?,
             sandbox: validate_sandbox(definition.sandbox)?,
             deaths: definition
                 .death

@@ -28,22 +28,13 @@ pub struct Key {
     pub policy: PolicyRule,
 }
 
-/// No value is set.
-fn unset() -> Option<Value> {
-    None
-}
-
-fn not_in_project(_: &Project) -> Option<Value> {
-    None
-}
-
 /// The values that most keys have.
 pub(super) const PLAIN: Key = Key {
     name: "",
     kind: Kind::Count,
     meaning: "",
-    default: unset,
-    project: not_in_project,
+    default: || None,
+    project: |_| None,
     variable: None,
     policy: PolicyRule::Never,
 };
@@ -536,7 +527,20 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "notify.webhook",
         kind: Kind::Url,
-        meaning: "The address that gets a JSON message when a task needs you.",
+        meaning: "The address that gets a message when a task needs you.",
+        ..PLAIN
+    },
+    Key {
+        name: "notify.format",
+        kind: Kind::OneOf(&["json", "ntfy"]),
+        meaning: "How the webhook gets the message: in JSON, or as the text that ntfy shows.",
+        default: || Some(Value::text("json")),
+        ..PLAIN
+    },
+    Key {
+        name: "notify.page",
+        kind: Kind::Url,
+        meaning: "The address of your page of `orange web`, to which messages link.",
         ..PLAIN
     },
     Key {

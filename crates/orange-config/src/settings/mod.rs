@@ -29,8 +29,8 @@ use orange_engine::names::{HarnessName, ProjectName, Status};
 use orange_engine::routing::RouteRule;
 use orange_engine::schedule::Limits;
 use parts::{
-    budget_limits, chat_settings, counts, issue_settings, merge_settings, open_settings,
-    router_settings, sandbox_settings,
+    budget_limits, chat_settings, counts, issue_settings, merge_settings, notify_settings,
+    open_settings, router_settings, sandbox_settings,
 };
 use serde::Serialize;
 use value::Value;
@@ -205,8 +205,19 @@ pub struct NotifySettings {
     pub desktop: bool,
     /// Whether to ring the terminal's bell.
     pub bell: bool,
-    /// The address to send a message to.
+    /// The address to send a message to, and how it is written.
     pub webhook: Option<String>,
+    pub format: WebhookFormat,
+    /// The address of the web page, for links.
+    pub page: Option<String>,
+}
+
+/// How a webhook gets a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WebhookFormat {
+    Json,
+    /// The text alone, with the link in a header, as ntfy shows it on a phone.
+    Ntfy,
 }
 
 /// A terminal's background.
@@ -416,11 +427,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
         sandbox: sandbox_settings(text, names("sandbox.hosts"), names("sandbox.read")),
         open: open_settings(text),
         tmux_config: text("tmux.config").map(PathBuf::from),
-        notify: NotifySettings {
-            desktop: is_on("notify.desktop"),
-            bell: is_on("notify.bell"),
-            webhook: text("notify.webhook"),
-        },
+        notify: notify_settings(is_on, text),
         background: match text("dashboard.background").as_deref() {
             Some("dark") => Some(Background::Dark),
             Some("light") => Some(Background::Light),

@@ -11,8 +11,8 @@ use orange_engine::names::{HarnessName, ProjectName};
 
 use super::value::Value;
 use super::{
-    BotSettings, ChatSettings, Decompose, IssueSettings, MergeSettings, OpenSettings,
-    RouterSettings, Setting,
+    BotSettings, ChatSettings, Decompose, IssueSettings, MergeSettings, NotifySettings,
+    OpenSettings, RouterSettings, Setting, WebhookFormat,
 };
 use crate::{IssueComment, NetworkMode, SandboxMode, SandboxSettings};
 
@@ -111,6 +111,22 @@ pub(super) fn sandbox_settings(
         hosts: hosts.filter_map(|host| host.parse().ok()).collect(),
         read: more.map(PathBuf::from).collect(),
         toolchains: READABLE.map(PathBuf::from).to_vec(),
+    }
+}
+
+pub(super) fn notify_settings(
+    is_on: impl Fn(&str) -> bool,
+    text: impl Fn(&str) -> Option<String>,
+) -> NotifySettings {
+    NotifySettings {
+        desktop: is_on("notify.desktop"),
+        bell: is_on("notify.bell"),
+        webhook: text("notify.webhook"),
+        format: match text("notify.format").as_deref() {
+            Some("ntfy") => WebhookFormat::Ntfy,
+            _ => WebhookFormat::Json,
+        },
+        page: text("notify.page"),
     }
 }
 

@@ -9,7 +9,6 @@ use orange_config::Project;
 use orange_config::clock;
 use orange_effects::git::{Git, ReleaseRequest, ReleaseResult, SlotRefusal, Worktree};
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
-use orange_engine::task::RunState;
 use orange_store::{Store, StoreError, TaskDirectory, WorkspaceRecord, WorkspaceState};
 use serde::Serialize;
 
@@ -296,7 +295,7 @@ impl Admin {
             Err(error) => return Err(error.into()),
         };
         let mut runs = stored.task.runs.values();
-        if runs.any(|run| !matches!(run.state, RunState::Ended { .. })) {
+        if runs.any(|run| !run.state.has_ended()) {
             return Ok(Some(format!(
                 "an agent of task `{task}` is running: stop it with `orange task cancel {task}`"
             )));

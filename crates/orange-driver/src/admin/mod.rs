@@ -3,6 +3,7 @@
 mod chat;
 pub(crate) mod checkup;
 pub(crate) mod gc;
+mod mcp_servers;
 mod move_project;
 pub(crate) mod policy;
 pub(crate) mod projects;

@@ -10,7 +10,6 @@ use orange_config::{Project, clock, reason};
 use orange_effects::private_file;
 use orange_engine::effect::Effect;
 use orange_engine::names::{TaskId, WorkspaceName};
-use orange_engine::task::RunState;
 use orange_store::{Store, WorkspaceRecord, WorkspaceState};
 use serde::Serialize;
 
@@ -77,7 +76,7 @@ impl Admin {
         let is_over = pinned_workflow(&stored)?.is_terminal(&task.status);
         let mut runs = task.runs.values();
         let mut pending = task.pending.iter();
-        let has_agents = runs.any(|run| !matches!(run.state, RunState::Ended { .. }))
+        let has_agents = runs.any(|run| !run.state.has_ended())
             || pending.any(|it| matches!(it.planned.effect, Effect::Kill(_)));
         if !is_over || has_agents {
             return Err(DriverError::WorkspaceInUse {

@@ -12,12 +12,12 @@ use serde::Serialize;
 use crate::DriverError;
 use crate::admin::Admin;
 
-/// The result for the skill of one agent.
+/// The result for the skill of one agent, or for its entry of the MCP server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct InstallReport {
     /// The harness.
     pub harness: HarnessName,
-    /// The skill file.
+    /// The skill file, or the file with the agent's MCP servers.
     pub path: PathBuf,
     /// What was done.
     pub outcome: SkillOutcome,
@@ -27,7 +27,7 @@ pub struct InstallReport {
     pub fix: Option<String>,
 }
 
-/// What was done with a skill file.
+/// What was done with a skill file or an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SkillOutcome {

@@ -93,8 +93,22 @@ impl Callers {
             Err(StoreError::Missing { .. }) if !self.context.is_called_by_agent() => {
                 Ok(Identity::human())
             }
+            Err(StoreError::Missing { .. }) if self.is_only_assistant() => {
+                Ok(Identity::assistant())
+            }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Whether the assistant's mark is all that connects the caller with orange.
+    fn is_only_assistant(&self) -> bool {
+        let run = self.context.assistant_run();
+        let is_assistant = |mark: &Mark| mark.proof.is_none() && mark.run.as_ref() == Some(&run);
+        self.context.caller().is_ok_and(|caller| {
+            let marks = caller.parents.iter().filter_map(|it| it.mark.as_ref());
+            let mut marks = marks.chain(&caller.mark);
+            marks.all(is_assistant) && !caller.parents.iter().any(|it| it.is_background)
+        })
     }
 
     /// Like `identify`, with an open store.

@@ -3,6 +3,7 @@
 pub(crate) mod identity;
 pub(crate) mod resolve_project;
 pub(crate) mod resolve_task;
+pub(crate) mod tool_caller;
 
 use std::sync::Arc;
 

@@ -6,6 +6,7 @@
 mod checks;
 mod feedback;
 mod feedback_file;
+mod hints;
 pub(crate) mod issue_file;
 pub(crate) mod issues;
 pub(crate) mod last_look;

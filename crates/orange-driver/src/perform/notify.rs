@@ -10,7 +10,7 @@ use orange_store::{Delivery, NewMessage, Store};
 use serde_json::json;
 
 use super::deliver::{MessageDelivery, note_obstacle};
-use crate::context::notify::notification_json;
+use crate::context::notify::Notification;
 use crate::failure::Failure;
 use crate::perform::Performer;
 
@@ -150,9 +150,8 @@ impl Performer {
                 "no webhook is set; set `notify.webhook` in config.toml",
             ));
         }
-        let json = notification_json(&task.id, message);
-        let text = format!("{}: {message}", task.id);
-        let problems = self.context.notify_user(&settings, via, &text, &json);
+        let notification = Notification::about(&task.id, message, &settings);
+        let problems = self.context.notify_user(&settings, via, &notification);
         if problems.is_empty() {
             return Ok(EffectOutcome::Done);
         }

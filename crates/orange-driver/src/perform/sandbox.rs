@@ -58,10 +58,7 @@ impl Performer {
         if let Some(workspace) = workspace {
             places.writable.push(workspace.path.clone());
             let user = RepositoryUser::of(&spawn.role, &spawn.run);
-            let level = match bwrap {
-                Some(_) => Level::Full,
-                None => Level::Partial,
-            };
+            let level = Level::made_with(bwrap.as_deref());
             let mounts = self
                 .workspaces
                 .prepare_repository(task, project, workspace, user, level);

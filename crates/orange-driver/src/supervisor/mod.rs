@@ -19,6 +19,7 @@ pub mod poller;
 mod posts;
 mod reactions;
 mod scheduling;
+mod seen_hints;
 mod server;
 mod tasks;
 mod timers;

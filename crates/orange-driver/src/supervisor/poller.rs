@@ -1,8 +1,8 @@
 //! Polls the forge about the pull requests of all tasks.
 //!
 //! One cheap look covers many pull requests; only what changed is read in detail. A round in which
-//! nothing changed writes nothing to the store. Time is an argument, so that tests can let an hour
-//! pass.
+//! nothing changed writes nothing to the store. A hint about a repository makes its looks come
+//! sooner. Time is an argument, so that tests can let an hour pass.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -21,12 +21,16 @@ use orange_engine::time::Timestamp;
 use orange_store::StoreError;
 
 use super::open_tasks::OpenTasks;
+use super::seen_hints::SeenHints;
 use crate::forge::search::OpenRequests;
 use crate::forge::snapshot::{ChecksOutcome, PullRequestSnapshot};
 use crate::{Driver, DriverError, LookReport};
 
 /// How long to wait when there is nothing to look at; a commit ends the wait.
 const IDLE: Duration = Duration::from_mins(15);
+
+/// How many seconds are at least between two looks, however many hints there are.
+const HINTED: u64 = 10;
 
 /// Polls the forge about the pull requests of all tasks.
 #[derive(Debug)]
@@ -37,6 +41,7 @@ pub struct ForgePoller {
     /// For each repository, when to search for pull requests of tasks that have none, and the last
     /// list.
     searches: BTreeMap<String, Search>,
+    hints: SeenHints,
     /// The last commit that was read: a newer one may have linked a pull request.
     sequence: Option<u64>,
     next: Timestamp,
@@ -45,7 +50,7 @@ pub struct ForgePoller {
 /// What is known about a pull request between two rounds.
 #[derive(Debug)]
 struct WatchedPullRequest {
-    next: Timestamp,
+    next: LookTime,
     /// What the last cheap look showed, if everything about it was judged.
     seen: Option<PullRequest>,
     /// The last head, and when it was first seen.
@@ -54,14 +59,35 @@ struct WatchedPullRequest {
 
 #[derive(Debug, Default)]
 struct Search {
-    next: Timestamp,
+    next: LookTime,
     list: OpenRequests,
+}
+
+/// When to look again.
+#[derive(Clone, Copy, Debug, Default)]
+struct LookTime {
+    without_hint: Timestamp,
+    /// As soon as the quota allows, and not at once again.
+    with_hint: Timestamp,
+    is_hinted: bool,
+}
+
+impl LookTime {
+    fn at(&self) -> Timestamp {
+        if self.is_hinted {
+            self.without_hint.min(self.with_hint)
+        } else {
+            self.without_hint
+        }
+    }
 }
 
 /// The tasks of one repository.
 struct Group {
     address: RepositoryAddress,
     settings: PaceSettings,
+    /// Whether there is a hint that no earlier round has heeded.
+    is_hinted: bool,
     /// The tasks with a pull request that is due.
     due: Vec<Task>,
     /// The tasks without a pull request.
@@ -75,6 +101,7 @@ impl ForgePoller {
             tasks: OpenTasks::default(),
             watched: BTreeMap::new(),
             searches: BTreeMap::new(),
+            hints: SeenHints::default(),
             sequence: None,
             next: Timestamp::default(),
         }
@@ -82,7 +109,7 @@ impl ForgePoller {
 
     /// Whether something is due, or was recorded since the last round.
     pub fn is_due(&self, now: Timestamp) -> bool {
-        if now >= self.next {
+        if now >= self.next || self.hints.has_new(&self.driver.forge) {
             return true;
         }
         let store = self.driver.context.read_store();
@@ -99,8 +126,8 @@ impl ForgePoller {
             let searched = self.search(group, now);
             result = result.and(looked).and(searched);
         }
-        let looks = self.watched.values().map(|it| it.next);
-        let searches = self.searches.values().map(|it| it.next);
+        let looks = self.watched.values().map(|it| it.next.at());
+        let searches = self.searches.values().map(|it| it.next.at());
         let next = looks.chain(searches).min();
         self.next = next.unwrap_or_else(|| after(now, IDLE));
         result
@@ -129,20 +156,28 @@ impl ForgePoller {
             let Some(Some((address, settings))) = addresses.get(&task.project) else {
                 continue;
             };
-            let group = groups.entry(address.to_string());
-            let group = group.or_insert_with(|| Group {
-                address: address.clone(),
-                settings: *settings,
-                due: Vec::new(),
-                unlinked: Vec::new(),
+            let group = match groups.entry(address.to_string()) {
+                Entry::Occupied(occupied) => occupied.into_mut(),
+                Entry::Vacant(vacant) => vacant.insert(Group {
+                    address: address.clone(),
+                    settings: *settings,
+                    is_hinted: self.hints.is_new(&self.driver.forge, address),
+                    due: Vec::new(),
+                    unlinked: Vec::new(),
+                }),
+            };
+            let watched = self.watched.get_mut(&task.id);
+            let is_due = watched.is_none_or(|it| {
+                it.next.is_hinted |= group.is_hinted;
+                it.next.at() <= now
             });
-            let is_due = self.watched.get(&task.id).is_none_or(|it| it.next <= now);
             if task.pull_request.is_none() {
                 group.unlinked.push(task.clone());
             } else if is_due {
                 group.due.push(task.clone());
             }
         }
+        self.hints.retain(|name| groups.contains_key(name));
         let has_unlinked =
             |name: &String| groups.get(name).is_some_and(|it| !it.unlinked.is_empty());
         self.searches.retain(|name, _| has_unlinked(name));
@@ -226,9 +261,12 @@ impl ForgePoller {
             }
         }
         let heat = self.heat(task, seen);
-        let next = group.settings.next_look(heat, now, cost, quota);
         let watched = WatchedPullRequest {
-            next: next.at,
+            next: LookTime {
+                without_hint: group.settings.next_look(heat, now, cost, quota).at,
+                with_hint: hinted(group.settings).next_look(heat, now, cost, quota).at,
+                is_hinted: false,
+            },
             seen: judged,
             head,
         };
@@ -266,13 +304,18 @@ impl ForgePoller {
             None if group.unlinked.is_empty() => return Ok(()),
             None => Search::default(),
         };
-        if search.next > now {
+        search.next.is_hinted |= group.is_hinted;
+        if search.next.at() > now {
             self.searches.insert(name, search);
             return Ok(());
         }
         let found = self.driver.forge.search(&group.address, &mut search.list);
         let cold = Duration::from_secs(group.settings.cold);
-        search.next = after(now, cold);
+        search.next = LookTime {
+            without_hint: after(now, cold),
+            with_hint: after(now, Duration::from_secs(group.settings.hot)),
+            is_hinted: false,
+        };
         let matches = match &found {
             Ok(()) => search.list.matches(&group.address, &group.unlinked),
             Err(_) => Vec::new(),
@@ -295,12 +338,25 @@ impl ForgePoller {
         let next = group.settings.next_look(Heat::Hot, now, 1, unknown).at;
         for task in tasks {
             let watched = WatchedPullRequest {
-                next,
+                next: LookTime {
+                    without_hint: next,
+                    with_hint: next,
+                    is_hinted: false,
+                },
                 seen: None,
                 head: None,
             };
             self.watched.insert(task.id.clone(), watched);
         }
+    }
+}
+
+/// How often orange asks while there are hints.
+fn hinted(settings: PaceSettings) -> PaceSettings {
+    PaceSettings {
+        hot: settings.hot.min(HINTED),
+        cold: settings.cold.min(HINTED),
+        ..settings
     }
 }
 

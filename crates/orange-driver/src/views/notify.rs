@@ -1,13 +1,14 @@
 //! Notifies the user of what needs them, each thing once.
 
-use orange_config::LogLevel;
-use orange_config::clock;
+use orange_config::{LogLevel, NotifySettings, clock};
 use orange_engine::language::hooks::Channel;
+use orange_engine::names::TaskId;
 use orange_store::Store;
 use serde_json::{Value, json};
 
 use super::attention::AttentionEntry;
 use crate::DriverError;
+use crate::context::notify::{Notification, link_to};
 use crate::views::Views;
 
 /// How many items one notification spells out; the others are only counted.
@@ -44,14 +45,16 @@ impl Views {
             return Ok(());
         }
         let all = [Channel::Desktop, Channel::Bell, Channel::Webhook];
-        let json = json!({
-            "schema": "orange.notification/1",
-            "items": claimed.iter().map(item_json).collect::<Vec<Value>>(),
-        });
-        for problem in self
-            .context
-            .notify_user(&settings, &all, &summary_text(&claimed), &json)
-        {
+        let items = claimed.iter().map(|it| item_json(it, &settings));
+        let notification = Notification {
+            text: summary_text(&claimed),
+            json: json!({
+                "schema": "orange.notification/1",
+                "items": items.collect::<Vec<Value>>(),
+            }),
+            link: link_to(&settings, only_task(&claimed)),
+        };
+        for problem in self.context.notify_user(&settings, &all, &notification) {
             let more = json!({ "error": problem });
             self.context
                 .log_for_all(LogLevel::Warn, "notify.failed", more);
@@ -60,8 +63,18 @@ impl Views {
     }
 }
 
-fn item_json(entry: &AttentionEntry) -> Value {
+/// The task, if all items are about one.
+fn only_task(entries: &[AttentionEntry]) -> Option<&TaskId> {
+    let task = entries.first()?.item.task.as_ref();
+    let is_same = |entry: &AttentionEntry| entry.item.task.as_ref() == task;
+    task.filter(|_| entries.iter().all(is_same))
+}
+
+fn item_json(entry: &AttentionEntry, settings: &NotifySettings) -> Value {
     let mut object = json!(entry.item);
+    if let Some(link) = link_to(settings, entry.item.task.as_ref()) {
+        object["url"] = json!(link);
+    }
     object["project"] = json!(entry.project);
     object["summary"] = json!(entry.summary);
     object

@@ -11,7 +11,7 @@ use orange_engine::language::when::{Operator, When};
 use orange_engine::names::{HarnessName, ProjectName, TaskId, WorkflowName};
 use orange_engine::next_step::NextStep;
 use orange_engine::role::Role;
-use orange_engine::task::{RunState, Submission};
+use orange_engine::task::Submission;
 use orange_engine::{Task, next_steps};
 use orange_store::{FileStamp, ImportResult, REVIEW_ROUND_FIELD, Store, TaskDirectory};
 
@@ -177,7 +177,7 @@ fn missing_agent(workflow: &Workflow, task: &Task) -> Option<Role> {
     let state = workflow.state(&task.status)?;
     let is_gone = |role: &&Role| match task.runs.get(*role) {
         None => true,
-        Some(run) => matches!(run.state, RunState::Ended { .. }),
+        Some(run) => run.state.has_ended(),
     };
     let expected = state
         .expects

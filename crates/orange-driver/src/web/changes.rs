@@ -1,5 +1,6 @@
 //! Which tasks have changed since a commit.
 
+use orange_effects::folder_watch::FolderWatch;
 use orange_engine::names::{Status, TaskId};
 use orange_store::StoreError;
 use serde::Serialize;
@@ -38,6 +39,11 @@ pub struct ChangedTask {
 }
 
 impl Web {
+    /// Gives a sign when the database may have changed.
+    pub fn watch_changes(&self) -> FolderWatch {
+        FolderWatch::new(self.context.home.path())
+    }
+
     /// The commits after this one, in order.
     pub fn commits_after(&self, sequence: u64) -> Result<Commits, DriverError> {
         let store = match self.context.read_store() {

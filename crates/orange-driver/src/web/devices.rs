@@ -2,8 +2,8 @@
 //!
 //! Each device and each code is a file of its own, named after the device or after the hash of the
 //! code. Revoking a device deletes its file, and nothing ever writes that file again: a use of the
-//! device only changes the time of the file, which fails once the file is gone. Whoever deletes the
-//! file of a code has used it; so a code pairs one device, whichever processes try.
+//! device only changes the time of the file, which fails once the file is gone. A code is
+//! used by deleting its file, which only one process can do; so it pairs one device.
 
 use std::fs::{self, File};
 use std::hint::black_box;
@@ -70,7 +70,7 @@ pub struct PairingCode {
     pub expires_at: Timestamp,
 }
 
-/// A device that was just paired. The token is shown to nobody else, and not stored.
+/// A device that was just paired. Its token is shown only here, and only its hash is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PairedDevice {
     pub name: String,
@@ -308,14 +308,14 @@ fn require_name(name: &str) -> Result<(), DriverError> {
     })
 }
 
-fn write(path: &Path, file: &impl Serialize) -> Result<(), DriverError> {
+pub(super) fn write(path: &Path, file: &impl Serialize) -> Result<(), DriverError> {
     let bytes = serde_json::to_vec(file);
     let bytes = bytes.map_err(|error| file_error("write", path, error.to_string()))?;
     let written = private_file::write(path, &bytes);
     written.map_err(|error| file_error("write", path, private_reason(error)))
 }
 
-fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, DriverError> {
+pub(super) fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, DriverError> {
     let bytes = private_file::read(path, MAX_FILE);
     let bytes = bytes.map_err(|error| untrusted(path, private_reason(error)))?;
     let parsed = serde_json::from_slice(&bytes);
@@ -339,7 +339,7 @@ fn untrusted(path: &Path, reason: String) -> DriverError {
     }
 }
 
-fn file_error(attempt: &'static str, path: &Path, reason: String) -> DriverError {
+pub(super) fn file_error(attempt: &'static str, path: &Path, reason: String) -> DriverError {
     DriverError::File {
         attempt,
         path: path.to_owned(),

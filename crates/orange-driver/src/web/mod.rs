@@ -3,6 +3,7 @@
 pub(crate) mod changes;
 pub(crate) mod devices;
 pub(crate) mod peer;
+mod webhooks;
 
 use std::sync::Arc;
 

@@ -156,9 +156,11 @@ impl Workspaces {
             }
             PrivateResult::Uncovered(reasons) => {
                 let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+                let reason = reasons.join(", ");
+                self.require_shareable_repository(task, project, &reason)?;
                 return Ok(RepositoryMounts::Shared {
                     directory: git.shared_directory().to_owned(),
-                    reason: reasons.join(", "),
+                    reason,
                 });
             }
         };

@@ -1,4 +1,4 @@
-//! Posts redacted JSON to an address of the user, at most once.
+//! Posts a redacted message to the user's address, at most once.
 
 use std::time::Duration;
 
@@ -24,22 +24,57 @@ pub enum WebhookError {
     Refused { status: u16 },
 }
 
-/// Posts JSON; only an answer with a success proves that it arrived. A redirect is not followed.
-pub fn post(environment: &Environment, address: &str, json: &Outbound) -> Result<(), WebhookError> {
-    post_within(TIMEOUT, environment, address, json)
+/// What is posted.
+#[derive(Clone, Copy, Debug)]
+pub enum Message<'a> {
+    Json(&'a Outbound),
+    /// A text and what a tap on it opens, for ntfy.
+    Text {
+        text: &'a Outbound,
+        link: Option<&'a str>,
+    },
+}
+
+impl Message<'_> {
+    fn body(&self) -> Vec<u8> {
+        let (Message::Json(body) | Message::Text { text: body, .. }) = self;
+        body.as_str().as_bytes().to_vec()
+    }
+
+    fn headers(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Message::Json(_) => vec![("content-type", String::from("application/json"))],
+            Message::Text { link, .. } => {
+                let plain = ("content-type", String::from("text/plain; charset=utf-8"));
+                let title = ("title", String::from("orange"));
+                let click = link.map(|link| ("click", link.to_owned()));
+                [plain, title].into_iter().chain(click).collect()
+            }
+        }
+    }
+}
+
+/// Posts a message; only an answer with a success proves that it arrived. A redirect is not
+/// followed.
+pub fn post(
+    environment: &Environment,
+    address: &str,
+    message: Message<'_>,
+) -> Result<(), WebhookError> {
+    post_within(TIMEOUT, environment, address, message)
 }
 
 fn post_within(
     timeout: Duration,
     environment: &Environment,
     address: &str,
-    json: &Outbound,
+    message: Message<'_>,
 ) -> Result<(), WebhookError> {
     let request = HttpRequest {
         method: Method::POST,
         address: address.to_owned(),
-        headers: vec![("content-type", String::from("application/json"))],
-        body: Some(json.as_str().as_bytes().to_vec()),
+        headers: message.headers(),
+        body: Some(message.body()),
         kept: Kept::Tail {
             kept: 0,
             read: LARGEST_ANSWER,
@@ -74,7 +109,7 @@ mod tests {
         let address = format!("{}/secret-path", server.address());
         let timeout = Duration::from_millis(500);
         let json = outbound(&json!({ "a": "\u{e9}" }));
-        let sent = post_within(timeout, &environment(), &address, &json);
+        let sent = post_within(timeout, &environment(), &address, Message::Json(&json));
         sent.map_err(|error| {
             let shown = format!("{error} {error:?}");
             assert!(!shown.contains("secret"), "{shown}");
@@ -93,6 +128,20 @@ mod tests {
         assert_eq!(received[0].body, "{\"a\":\"\u{e9}\"}");
         assert_eq!(received[0].header("content-type"), Some("application/json"));
         assert_eq!(received[0].header("authorization"), None);
+    }
+
+    #[test]
+    fn a_text_has_its_link_in_a_header() {
+        let server = Server::start(|_| answer(200, ""));
+        let text = Redactor::default().body("k3f9 (review): r\u{e9}ady\nclick: no header");
+        for link in [Some("https://orange.example/#/task/k3f9"), None] {
+            let message = Message::Text { text: &text, link };
+            post(&environment(), &server.address(), message).unwrap();
+            let received = server.received().pop().unwrap();
+            assert_eq!(received.body, "k3f9 (review): r\u{e9}ady\nclick: no header");
+            assert_eq!(received.header("title"), Some("orange"));
+            assert_eq!(received.header("click"), link);
+        }
     }
 
     #[test]
@@ -132,7 +181,8 @@ mod tests {
             "secret",
             "",
         ] {
-            let error = post(&environment(), address, &outbound(&json!({}))).unwrap_err();
+            let json = outbound(&json!({}));
+            let error = post(&environment(), address, Message::Json(&json)).unwrap_err();
             let shown = format!("{error} {error:?}");
             assert!(!shown.contains("secret"), "{shown}");
         }

@@ -25,6 +25,14 @@ pub enum Level {
 }
 
 impl Level {
+    /// The level of a sandbox for which `bwrap` is the program, or none is needed.
+    pub fn made_with(bwrap: Option<&Path>) -> Level {
+        match bwrap {
+            Some(_) => Level::Full,
+            None => Level::Partial,
+        }
+    }
+
     pub fn word(self) -> &'static str {
         match self {
             Level::None => "none",

@@ -18,6 +18,7 @@ mod linux;
 mod network;
 mod places;
 mod sandboxed_run;
+mod seatbelt;
 mod secret;
 mod system_mounts;
 mod unstarted;
@@ -38,6 +39,7 @@ pub use ending::AgentExit;
 pub use network::{InjectedLogin, Network, PortForward};
 pub use places::{OBJECTS, UPSTREAM, is_inside};
 pub use sandboxed_run::SandboxedRun;
+pub use seatbelt::{UnwritablePath, seatbelt_profile};
 pub use secret::Secret;
 pub use system::{
     StartedProxy, confine, create_targets, forward_port, has_server, machine_arguments,

@@ -162,7 +162,7 @@ impl<'a> PlanBuilder<'a> {
         let Some(run) = self.task.runs.get(role) else {
             return;
         };
-        let is_dead = matches!(run.state, RunState::Ended { .. });
+        let is_dead = run.state.has_ended();
         let is_named = self.task.pending.iter().any(|pending| {
             matches!(&pending.planned.effect, Effect::Kill(kill) if kill.runs.contains(&run.id))
         });

@@ -9,7 +9,7 @@ use orange_engine::language::load;
 use orange_engine::language::workflow::{Kind, State};
 use orange_engine::names::{FieldName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
-use orange_engine::task::{Run, RunState};
+use orange_engine::task::Run;
 use orange_engine::time::Timestamp;
 use orange_engine::{Task, Workflow};
 use rusqlite::types::ValueRef;
@@ -100,7 +100,7 @@ impl TaskRow {
     pub fn is_agent_missing(&self) -> bool {
         let is_gone = |role: &Role| match self.runs.get(role) {
             None => true,
-            Some(run) => matches!(run.state, RunState::Ended { .. }) && !run.state.is_stopped(),
+            Some(run) => run.state.has_ended() && !run.state.is_stopped(),
         };
         self.respawnable.iter().any(is_gone)
     }

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use orange_config::Environment;
 use orange_driver::{Answer, Driver, NewTaskRequest, TaskRequest, WaitPolicy};
@@ -82,7 +81,8 @@ impl Fleet {
         Driver::new(&self.environment(), orange).unwrap()
     }
 
-    fn start(&self, number: usize) -> TaskId {
+    /// Creates a task.
+    pub fn create(&self, number: usize) -> TaskId {
         let new = NewTaskRequest {
             project: Some(ProjectName::new("app")),
             by: Role::Human,
@@ -108,8 +108,13 @@ impl Fleet {
         else {
             panic!("task {number} was not created");
         };
+        created.task.id
+    }
+
+    fn start(&self, number: usize) -> TaskId {
+        let task = self.create(number);
         let request = TaskRequest {
-            task: created.task.id.clone(),
+            task: task.clone(),
             request: Request::new(Role::Human, RequestKind::Verb(Verb::Spawn)),
             waiting: WaitPolicy::Here,
         };
@@ -117,7 +122,7 @@ impl Fleet {
             self.driver().requests.ask(&request),
             Ok(Answer::Done(_))
         ));
-        created.task.id
+        task
     }
 
     pub fn tmux(&self, arguments: &[&str]) -> Command {
@@ -127,18 +132,6 @@ impl Fleet {
         tmux.args(arguments).env_remove("TMUX");
         tmux.stdin(Stdio::null()).stderr(Stdio::null());
         tmux
-    }
-
-    /// Runs one `capture-pane` process per session, as other tools do every second.
-    pub fn captures(&self) -> Duration {
-        let mut panes = self.tmux(&["list-panes", "-a", "-F", "#{pane_id}"]);
-        let panes = String::from_utf8(panes.output().unwrap().stdout).unwrap();
-        let start = Instant::now();
-        for pane in panes.lines() {
-            let mut capture = self.tmux(&["capture-pane", "-p", "-t", pane]);
-            assert!(capture.stdout(Stdio::null()).status().unwrap().success());
-        }
-        start.elapsed()
     }
 }
 

@@ -15,6 +15,8 @@ use super::{
     doctor, forge, harness, help, inbox, install, issue, job, log, man, note, project, rebuild,
     report, sandbox, sandbox_call, schema, serve, task, uninstall, usage, workflow, workspace,
 };
+#[cfg(feature = "mcp")]
+use super::{captured_call, mcp};
 #[cfg(feature = "web")]
 use super::{web, web_call, web_description};
 use crate::cli::{Error, Exit};
@@ -80,6 +82,8 @@ pub enum Command {
     Serve(serve::Args),
     #[cfg(feature = "web")]
     Web(web::Args),
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::Args),
     Demo(demo::Args),
     #[command(subcommand, disable_help_subcommand = true)]
     Config(config::Command),
@@ -169,6 +173,8 @@ impl Command {
                 };
                 web::run(args, program, environment, output)
             }
+            #[cfg(feature = "mcp")]
+            Command::Mcp(_) => mcp::run(captured_call::run, environment, output),
             Command::Demo(args) => demo::run(args, dashboard, environment, output),
             Command::AgentAsk(args) => Ok(agent_ask::run(args, environment, output)),
             Command::Perform(args) => background::perform(args, environment),

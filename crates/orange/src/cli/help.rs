@@ -50,6 +50,8 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "budget",
             "report",
             "chat",
+            #[cfg(feature = "mcp")]
+            "mcp",
             #[cfg(feature = "web")]
             "web",
         ],

@@ -18,14 +18,17 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.install/1");
 /// knows its part. The skill describes the workflows in use, so run this again after you change
 /// one; `orange doctor` tells you when the skill is out of date.
 ///
-/// A file that orange did not write, or that was changed since, is not overwritten; the exit code
-/// is then 3.
+/// Also adds the MCP server `orange` to the settings of each agent that can use one, so that it has
+/// the tools of `orange mcp`. Nothing else in that file changes.
+///
+/// A file that orange did not write, or that was changed since, is not overwritten, and neither is
+/// another server with this name; the exit code is then 3.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only this harness, even if its program is not installed yet.
     #[arg(long, value_name = "NAME")]
     pub harness: Option<String>,
-    /// Remove the files that this command wrote, and nothing else.
+    /// Remove the files and entries that this command wrote, and nothing else.
     #[arg(long)]
     pub uninstall: bool,
 }
@@ -33,6 +36,8 @@ pub struct Args {
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     skills: &'a [InstallReport],
+    /// The entries of the MCP server in the settings of agents.
+    mcp_servers: &'a [InstallReport],
     /// The workflows that the skill describes; empty if it was removed.
     workflows: &'a [String],
 }
@@ -45,42 +50,57 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     } else {
         SkillAction::Install
     };
-    let (skills, workflows) = driver(environment)?
-        .admin
-        .update_skills(requested.as_ref(), action)?;
+    let admin = driver(environment)?.admin;
+    let (skills, workflows) = admin.update_skills(requested.as_ref(), action)?;
+    let servers = if cfg!(feature = "mcp") || args.uninstall {
+        admin.update_mcp_servers(requested.as_ref(), action)?
+    } else {
+        Vec::new()
+    };
     let is_problem =
         |it: &&InstallReport| matches!(it.outcome, SkillOutcome::Kept | SkillOutcome::Failed);
-    let exit = match skills.iter().find(is_problem) {
-        Some(_) => Exit::Refused,
-        None => Exit::Ok,
+    let problems = |of: &'static str, reports: &[InstallReport]| {
+        let problems = reports.iter().filter(is_problem).cloned();
+        problems.map(move |it| (of, it)).collect::<Vec<_>>()
+    };
+    let problems = [problems("skill", &skills), problems("MCP server", &servers)].concat();
+    let exit = if problems.is_empty() {
+        Exit::Ok
+    } else {
+        Exit::Refused
     };
     if output.is_json() {
         let body = Body {
             skills: &skills,
+            mcp_servers: &servers,
             workflows: &workflows,
         };
         SHAPE.print(&body, output)?;
         return Ok(exit);
     }
-    output.answer(&table(&skills).to_text(output.answer_width()))?;
+    output.answer(&table("SKILL", &skills).to_text(output.answer_width()))?;
+    if !servers.is_empty() {
+        output.answer(&Text::line(Style::Plain, ""))?;
+        output.answer(&table("MCP", &servers).to_text(output.answer_width()))?;
+    }
     let width = output.narration_width();
     let mut errors = Text::new();
-    for skill in skills.iter().filter(is_problem) {
-        let reason = skill.reason.as_deref().unwrap_or_default();
-        let (name, path) = (&skill.harness, skill.path.display());
-        let message = format!("cannot change the skill of `{name}`, `{path}`: {reason}");
-        let hints: Vec<String> = skill.fix.iter().cloned().collect();
+    for (of, report) in &problems {
+        let reason = report.reason.as_deref().unwrap_or_default();
+        let (name, path) = (&report.harness, report.path.display());
+        let message = format!("cannot change the {of} of `{name}`, `{path}`: {reason}");
+        let hints: Vec<String> = report.fix.iter().cloned().collect();
         push_error(&mut errors, &message, &hints, width, 0);
     }
     output.print_error(&errors);
     Ok(exit)
 }
 
-fn table(skills: &[InstallReport]) -> Table<2> {
-    let columns = ["HARNESS", "SKILL"].map(|name| (name, Alignment::Left));
+fn table(heading: &'static str, reports: &[InstallReport]) -> Table<2> {
+    let columns = ["HARNESS", heading].map(|name| (name, Alignment::Left));
     let mut table = Table::new(columns, "FILE");
-    for skill in skills {
-        let (word, style) = match skill.outcome {
+    for report in reports {
+        let (word, style) = match report.outcome {
             SkillOutcome::Written => ("written", Style::Good),
             SkillOutcome::Updated => ("updated", Style::Good),
             SkillOutcome::Unchanged => ("up to date", Style::Plain),
@@ -89,9 +109,9 @@ fn table(skills: &[InstallReport]) -> Table<2> {
             SkillOutcome::Kept => ("left as it is", Style::Warn),
             SkillOutcome::Failed => ("failed", Style::Bad),
         };
-        let harness = skill.harness.as_str();
+        let harness = report.harness.as_str();
         let row = [Cell::new(Style::Bold, harness), Cell::new(style, word)];
-        let path = skill.path.display().to_string();
+        let path = report.path.display().to_string();
         table.push(row, Cell::new(Style::Plain, &path));
     }
     table

@@ -6,6 +6,8 @@ mod answer;
 mod arguments;
 mod attention;
 mod budget;
+#[cfg(any(feature = "mcp", feature = "web"))]
+mod captured_call;
 mod chat;
 mod completions;
 mod config;
@@ -23,6 +25,8 @@ mod issue;
 mod job;
 mod log;
 mod man;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod note;
 mod project;
 mod rebuild;

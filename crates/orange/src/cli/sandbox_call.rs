@@ -23,6 +23,11 @@ const FILE: char = '@';
 
 /// Whether a command needs no home of orange, so that it runs inside.
 pub fn is_local(command: Option<&Command>) -> bool {
+    // Its tools make their calls themselves.
+    #[cfg(feature = "mcp")]
+    if matches!(command, Some(Command::Mcp(_))) {
+        return true;
+    }
     matches!(
         command,
         Some(

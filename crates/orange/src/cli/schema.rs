@@ -107,6 +107,8 @@ pub const ALL: &[&Shape] = &[
     &web::PAIRED_SHAPE,
     #[cfg(feature = "web")]
     &web::revoke::SHAPE,
+    #[cfg(feature = "web")]
+    &web::webhook::SHAPE,
     &workflow::check::SHAPE,
     &workflow::diff::SHAPE,
     &workflow::graph::SHAPE,

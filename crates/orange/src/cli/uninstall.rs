@@ -17,8 +17,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.uninstall/1");
 /// Remove orange from this machine.
 ///
 /// Lists everything first, and asks. Stops the agents and the supervisor, saves uncommitted work as
-/// branches `orange-saved/…`, and removes worktrees, lines in `.git/info/exclude`, skills, the tmux
-/// server and orange's home directory. Your branches stay. Tasks, workflows and settings are moved
+/// branches `orange-saved/…`, and removes worktrees, lines in `.git/info/exclude`, skills, MCP
+/// servers in the settings of agents, the tmux server and orange's home directory. Your branches stay. Tasks, workflows and settings are moved
 /// to a folder beside it. A worktree whose changes cannot be saved is listed and kept; fix the
 /// cause and run the command again.
 #[derive(Debug, clap::Args)]
@@ -148,6 +148,10 @@ fn plan_text(plan: &UninstallPlan, width: Option<usize>) -> Text {
     }
     for skill in &plan.skills {
         list.line(Style::Plain, &format!("skill {}", skill.display()));
+    }
+    for file in &plan.mcp_servers {
+        let line = format!("the MCP server `orange` in {}", file.display());
+        list.line(Style::Plain, &line);
     }
     let home = plan.home.display();
     if plan.kept_worktrees.is_empty() {

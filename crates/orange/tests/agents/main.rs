@@ -23,6 +23,7 @@ mod headless;
 mod lessons;
 mod limits;
 mod matrix;
+mod mcp;
 mod messages;
 mod namespace;
 mod network;

@@ -14,7 +14,7 @@ use crate::report::{name_with_version, passed_versions, shown};
 const AGENTS: [&str; 5] = ["claude", "codex", "gemini", "opencode", "pi"];
 
 /// A capability, and each agent's test for it; a text that begins with `no` is a reason.
-const ROWS: [(&str, [&str; 5]); 21] = [
+const ROWS: [(&str, [&str; 5]); 22] = [
     (
         "works from the plan to the merge, with full permissions",
         [
@@ -203,6 +203,16 @@ const ROWS: [(&str, [&str; 5]); 21] = [
             "skills::gemini_is_shown_the_skill",
             "skills::opencode_is_shown_the_skill",
             "skills::pi_is_shown_the_skill",
+        ],
+    ),
+    (
+        "creates and reads tasks with the tools of `orange mcp`",
+        [
+            "mcp::claude_creates_and_reads_tasks",
+            "mcp::codex_creates_and_reads_tasks",
+            "mcp::gemini_creates_and_reads_tasks",
+            "mcp::opencode_creates_and_reads_tasks",
+            "no: it has no MCP",
         ],
     ),
     (

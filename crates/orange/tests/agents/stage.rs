@@ -219,6 +219,15 @@ impl Stage {
         assert!(started.status.success(), "{words:?}: {started:?}");
     }
 
+    /// A program that the user starts in the checkout.
+    pub fn program(&self, words: &[&str]) -> Command {
+        let mut program = Command::new(words[0]);
+        program.args(&words[1..]).current_dir(self.path("repo"));
+        program.env_clear().envs(self.environment.variables());
+        program.stdin(Stdio::null());
+        program
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
     }

@@ -14,6 +14,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("harness list", "cli/every_command: it prints a table"),
     ("harness unpark", "driver/supervisor/parked_harnesses.rs"),
     ("man", "cli/every_command/reference.rs"),
+    ("mcp", "mcp has a folder of them"),
     ("perform", "driver/failures, where it is killed"),
     (
         "project add",
@@ -40,6 +41,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("web openapi", "web/description.rs"),
     ("web pair", "web/devices.rs"),
     ("web revoke", "web/devices.rs"),
+    ("web webhook", "web/webhooks.rs"),
     (
         "workspace init",
         "cli/every_command/codes.rs and git/workspace_commands.rs",

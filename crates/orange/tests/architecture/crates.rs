@@ -28,9 +28,11 @@ const GRAPH: &[(&str, &[&str])] = &[
             "orange-config",
             "orange-driver",
             "orange-engine",
+            "orange-mcp",
             "orange-web",
         ],
     ),
+    ("orange-mcp", &[]),
     ("orange-web", &["orange-config"]),
 ];
 

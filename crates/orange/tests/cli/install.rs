@@ -1,6 +1,7 @@
 //! `orange install`: what it writes, what it leaves alone, what it removes.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use crate::support::Stage;
@@ -143,4 +144,121 @@ fn an_agent_cannot_install_skills() {
         stage.calls()
     );
     assert!(!skill(&stage).exists());
+}
+
+/// Agents with MCP servers in JSON, JSON with comments, and TOML.
+fn stage_with_servers() -> Stage {
+    let stage = stage();
+    for (name, file) in [
+        ("one", "one.json"),
+        ("two", "two.json"),
+        ("three", "three.toml"),
+    ] {
+        define(&stage, name, "/bin/sh");
+        let path = stage.path(&format!("home/harnesses/{name}.toml"));
+        let definition = fs::read_to_string(&path).unwrap();
+        let entry = "entry = { command = \"orange\", args = [\"mcp\"] }";
+        let mcp = format!("[mcp]\nfile = \"~/{file}\"\nkeys = [\"servers\"]\n{entry}\n");
+        fs::write(&path, definition + &mcp).unwrap();
+    }
+    stage
+}
+
+const ONE: &str =
+    "{\n  \"theme\": \"dark\",\n  \"servers\": {\n    \"x\": { \"command\": \"x\" }\n  }\n}\n";
+const TWO: &str = "// mine\n{\n\t\"a\": [1, 2,], // two\n\t/* no servers */\n}\n";
+const THREE: &str = "# mine\nmodel = \"m\" # best\n\n[servers.x]\ncommand = \"x\"\n";
+
+#[test]
+fn the_server_is_registered_and_removed_and_everything_else_stays() {
+    let stage = stage_with_servers();
+    let files = [("one.json", ONE), ("two.json", TWO), ("three.toml", THREE)];
+    fs::create_dir(stage.path("dotfiles")).unwrap();
+    for (name, text) in files {
+        // As people do who keep their settings in a repository.
+        fs::write(stage.path("dotfiles").join(name), text).unwrap();
+        symlink(format!("dotfiles/{name}"), stage.path(name)).unwrap();
+    }
+    let outcomes = |answer: &serde_json::Value| {
+        let servers = answer["mcp_servers"].as_array().unwrap();
+        let outcomes = servers
+            .iter()
+            .map(|it| it["outcome"].as_str().unwrap().to_owned());
+        outcomes.collect::<Vec<_>>()
+    };
+    for expected in ["written", "unchanged"] {
+        let (code, answer) = stage.json(&["install", "--json"]);
+        assert_eq!(
+            (code, outcomes(&answer)),
+            (0, vec![expected.to_owned(); 3]),
+            "{answer}"
+        );
+    }
+    for (name, text) in files {
+        let now = fs::read_to_string(stage.path(name)).unwrap();
+        assert!(now.contains("orange") && now.contains("mcp"), "{now}");
+        for line in text.lines() {
+            assert!(
+                now.contains(line.trim_end_matches(['}', ' '])),
+                "{line:?} in {now}"
+            );
+        }
+        assert!(stage.path(name).is_symlink());
+    }
+    for expected in ["removed", "absent"] {
+        let (code, answer) = stage.json(&["install", "--uninstall", "--json"]);
+        assert_eq!(
+            (code, outcomes(&answer)),
+            (0, vec![expected.to_owned(); 3]),
+            "{answer}"
+        );
+    }
+    for (name, text) in files {
+        assert_eq!(fs::read_to_string(stage.path(name)).unwrap(), text);
+    }
+    // `orange uninstall` removes it too, and says so before.
+    stage.run_ok(&["install"]);
+    let said = stage.run_ok(&["uninstall", "--yes"]);
+    assert!(said.contains("the MCP server `orange` in "), "{said}");
+    for (name, text) in files {
+        assert_eq!(fs::read_to_string(stage.path(name)).unwrap(), text);
+    }
+}
+
+#[test]
+fn settings_that_cannot_be_edited_are_not_touched() {
+    let stage = stage_with_servers();
+    let own = "{\"servers\":{\"orange\":{\"command\":\"my-own\"}}}";
+    fs::write(stage.path("one.json"), own).unwrap();
+    fs::write(stage.path("two.json"), "{ \"a\": 1 \"b\": 2 }").unwrap();
+    symlink("nowhere.toml", stage.path("three.toml")).unwrap();
+    for options in [
+        &["install", "--json"][..],
+        &["install", "--uninstall", "--json"],
+    ] {
+        let (code, answer) = stage.json(options);
+        assert_eq!(code, 3, "{answer}");
+        let servers = answer["mcp_servers"].as_array().unwrap();
+        let [one, three, two] = servers.as_slice() else {
+            panic!("{answer}");
+        };
+        assert_eq!(one["outcome"], "kept");
+        assert_eq!(two["outcome"], "failed");
+        let reason = two["reason"].as_str().unwrap();
+        assert!(reason.contains("line 1 column"), "{reason}");
+        let fix = two["fix"].as_str().unwrap();
+        assert!(fix.contains("two.json`, which was not changed"), "{fix}");
+        assert_eq!(three["outcome"], "failed");
+        assert!(three["reason"].as_str().unwrap().contains("leads nowhere"));
+    }
+    assert_eq!(fs::read_to_string(stage.path("one.json")).unwrap(), own);
+    let broken = fs::read_to_string(stage.path("two.json")).unwrap();
+    assert_eq!(broken, "{ \"a\": 1 \"b\": 2 }");
+    assert!(!stage.path("nowhere.toml").exists());
+    let (code, said) = stage.call(&["install"]);
+    assert_eq!(code, 3);
+    assert!(
+        said.contains("cannot change the MCP server of `two`"),
+        "{said}"
+    );
 }

@@ -26,6 +26,9 @@ fn history_describes_what_happened_and_why() {
             .all(|it| !it["text"].as_str().unwrap().is_empty())
     );
     assert_eq!(events[0]["type"], "task.created");
+    let notable = events.iter().filter(|it| it["is_notable"] == true);
+    let printed = stage.run_ok(&["task", "history", "fix"]);
+    assert_eq!(notable.count(), printed.lines().count(), "{printed}");
     let (code, _) = stage.call(&["task", "history", "nothing"]);
     assert_eq!(code, 4);
 }

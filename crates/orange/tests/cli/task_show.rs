@@ -43,6 +43,28 @@ fn an_unprocessed_death_is_shown_and_changes_nothing() {
 }
 
 #[test]
+fn task_md_is_shown_on_request() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line", "--context", "Below the first.\n\n## Plan"]);
+    let show = |words: &[&str]| {
+        let words: Vec<&str> = ["task", "show", id.as_str()]
+            .iter()
+            .chain(words)
+            .copied()
+            .collect();
+        stage.run_ok(&words)
+    };
+    assert!(!show(&[]).contains("Below the first."));
+    let shown = show(&["--document"]);
+    assert!(shown.contains("Below the first."), "{shown}");
+    assert!(shown.ends_with(&stage.current_text(&id)), "{shown}");
+    let (_, answer) = stage.json(&["task", "show", id.as_str(), "--document", "--json"]);
+    assert_eq!(answer["document"], stage.current_text(&id));
+    let (_, answer) = stage.json(&["task", "show", id.as_str(), "--json"]);
+    assert!(answer["document"].is_null());
+}
+
+#[test]
 fn a_failed_check_is_shown_as_unknown() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);

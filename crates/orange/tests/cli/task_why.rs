@@ -3,6 +3,7 @@
 use std::fs;
 
 use orange_engine::names::TaskId;
+use serde_json::json;
 
 use crate::support::{Stage, wait_for};
 
@@ -52,6 +53,21 @@ touch $SCRIPTS/planned",
     assert_eq!(working["missing"].as_array().unwrap().len(), 0, "{working}");
     let command = format!("orange task update {id} --status working");
     assert_eq!(working["command"], command.as_str());
+    // What a button needs to know: who may take it, by which verb, and whether a message arrives.
+    let step = |to: &str, trigger: &str| {
+        let mut found = ways.iter();
+        let found = found.find(|it| it["to"] == to && it["trigger"] == trigger);
+        let found = found.unwrap();
+        let keys = ["is_open_to_user", "verbs", "accepts_message"];
+        serde_json::Value::from(keys.map(|key| found[key].clone()).to_vec())
+    };
+    assert_eq!(step("working", "request"), json!([true, [], false]));
+    assert_eq!(step("working", "exit"), json!([false, [], false]));
+    assert_eq!(
+        step("cancelled", "request"),
+        json!([true, ["cancel"], false])
+    );
+    assert_eq!(step("done", "merged"), json!([true, ["merge"], false]));
     // The named command can be run as printed.
     let words: Vec<&str> = command.split(' ').skip(1).collect();
     stage.run_ok(&words);

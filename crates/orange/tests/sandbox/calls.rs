@@ -116,6 +116,7 @@ fn only_what_agents_need_can_be_called() {
         "status-line",
         "completions bash",
         "man",
+        "mcp",
         "schema orange.error",
         "workflow check /etc/passwd",
         "workflow new mine",

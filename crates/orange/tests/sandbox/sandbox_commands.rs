@@ -242,6 +242,23 @@ fn what_an_agent_sees_is_explained_before_and_while_it_runs() {
     }
     let words = stage.run_ok(&["sandbox", "explain", id.as_str(), "--argv"]);
     assert!(words.contains("--unshare-net\n"), "{words}");
+    let profile = stage.run_ok(&["sandbox", "explain", id.as_str(), "--seatbelt"]);
+    assert!(
+        profile.starts_with("(version 1)\n(deny default)\n"),
+        "{profile}"
+    );
+    let worktree = stage.worktree(&id).display().to_string();
+    for (rule, path) in [
+        ("(allow file-read* file-write* (subpath", worktree.clone()),
+        ("(deny file-write* (subpath", format!("{worktree}/.git")),
+    ] {
+        // On macOS, what is in `/tmp` is in `/private/tmp`.
+        let end = format!("{path}\"))");
+        let mut lines = profile.lines();
+        let is_rule = |line: &str| line.starts_with(rule) && line.ends_with(&end);
+        assert!(lines.any(is_rule), "{rule} {path}: {profile}");
+    }
+    assert!(!profile.contains("(remote ip"), "{profile}");
     let nowhere = stage.path("nowhere").display().to_string();
     let root = stage.path("").display().to_string();
     let scripts = stage.path("scripts").display().to_string();
@@ -317,4 +334,33 @@ fn attempts_succeed_without_a_sandbox_and_fail_inside() {
     let left = fs::read_dir(stage.home().path()).unwrap();
     let mut left = left.map(|it| it.unwrap().file_name().into_string().unwrap());
     assert!(!left.any(|name| name.starts_with("attempts")));
+}
+
+#[test]
+fn what_is_required_does_not_share_the_users_repository() {
+    let stage = stage("minimal");
+    // git ignores the comment, but grafts may come to stand there.
+    let grafts = stage.path("repo/.git/info/grafts");
+    fs::create_dir_all(grafts.parent().unwrap()).unwrap();
+    fs::write(grafts, "# none\n").unwrap();
+    stage.script("worker-1", &format!("{PROVE}give ready < /dev/null\n"));
+    let id = stage.create(&["Add a line"]);
+    let (_, said) = stage.call(&["task", "spawn", id.as_str()]);
+    let (_, why) = stage.json(&["task", "why", id.as_str(), "--json"]);
+    let why = format!("{said}{why}");
+    for words in [
+        "`sandbox.mode` is \\\"required\\\"",
+        "would share your repository: it has replace refs or grafts",
+        "set `sandbox.mode` to \\\"auto\\\"",
+    ] {
+        assert!(why.contains(words), "{why}");
+    }
+    assert!(!stage.path("scripts/ready").exists());
+    let settings = "[sandbox]\nmode = \"auto\"\n";
+    fs::write(stage.home().settings(), settings).unwrap();
+    stage.run_ok(&["task", "retry", id.as_str()]);
+    wait_for("the agent", || stage.path("scripts/ready").exists());
+    let (_, shown) = stage.json(&["task", "show", id.as_str(), "--json"]);
+    let shared = &shown["sandboxes"][0]["shared_repository"];
+    assert_eq!(shared, "it has replace refs or grafts", "{shown}");
 }

@@ -1,5 +1,9 @@
 //! Tasks whose agents work in a sandbox.
 
+use std::fs;
+
+use serde_json::{Value, json};
+
 use crate::fixture::processes_with;
 use crate::support::{PLAN_AND_WORK, Stage, log, wait_for, way};
 
@@ -103,4 +107,77 @@ fn a_call_ends_with_its_caller_and_variables_give_no_other_role() {
     assert_eq!(stage.task(&other).summary, "Another task", "{calls}");
     assert_eq!(stage.task(&id).summary, "own", "{calls}");
     assert_eq!(way(&stage, &id), ["planning"], "{calls}");
+}
+
+/// The worker of a task uses the tools of `orange mcp`, after it has run this.
+pub fn use_tools(stage: &Stage, prove: &str) {
+    let other = stage.create(&["Another task"]);
+    let call = |id: u64, tool: &str, arguments: Value| {
+        let params = json!({ "name": tool, "arguments": arguments });
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+    };
+    let info = json!({ "name": "test", "version": "1" });
+    let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info });
+    let opening = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
+    let requests = [
+        opening.clone(),
+        list,
+        call(2, "task_show", json!({})),
+        call(3, "task_show", json!({ "task": other.as_str() })),
+        call(4, "inbox", json!({})),
+        call(
+            5,
+            "task_create",
+            json!({ "summary": "A child", "start": false }),
+        ),
+        call(6, "task_merge", json!({ "task": other.as_str() })),
+        call(7, "attention", json!({})),
+    ];
+    let lines = |requests: &[Value]| requests.iter().map(|it| it.to_string() + "\n").collect();
+    let (first, last): (String, String) = (
+        lines(&requests),
+        lines(&[opening, call(2, "task_complete", json!({}))]),
+    );
+    stage.script("requests", &first);
+    stage.script("last", &last);
+    stage.script(
+        "worker-1",
+        &format!(
+            "{prove}commit one\necho 'DONE: a line' | section Handoff\n\
+             orange mcp < $SCRIPTS/requests | give answers\norange mcp < $SCRIPTS/last\n"
+        ),
+    );
+    let before = stage.task(&other);
+    let id = stage.create(&["Add a line"]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
+    stage.wait_for_status(&id, "reviewing");
+    assert!(stage.path("scripts/proof").exists(), "{}", stage.calls());
+    let answers = fs::read_to_string(stage.path("scripts/answers")).unwrap();
+    let answers: Vec<Value> = answers
+        .lines()
+        .map(|it| serde_json::from_str(it).unwrap())
+        .collect();
+    let answer = |id: u64| answers.iter().find(|it| it["id"] == id).unwrap();
+    let tools = answer(1)["result"]["tools"].as_array().unwrap();
+    assert_eq!(tools.len(), 9, "{tools:?}");
+    let content = |id: u64| &answer(id)["result"]["structuredContent"];
+    assert_eq!(content(2)["task"]["id"], id.as_str(), "{}", answer(2));
+    assert_eq!(answer(3)["result"]["isError"], true, "{}", answer(3));
+    assert_eq!(content(4)["messages"], json!([]), "{}", answer(4));
+    assert_eq!(
+        content(5)["events"][0]["parent"],
+        id.as_str(),
+        "{}",
+        answer(5)
+    );
+    for number in [6, 7] {
+        assert_eq!(answer(number)["error"]["code"], -32602);
+    }
+    assert_eq!(stage.task(&other), before);
+}
+
+#[test]
+fn the_tools_of_mcp_make_the_calls_of_the_run() {
+    use_tools(&stage("minimal"), PROVE);
 }

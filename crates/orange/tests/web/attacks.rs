@@ -20,8 +20,8 @@ const PATHS: [&str; 9] = [
     "/api/v1/events",
     "/api/v1/openapi.json",
     "/api/v1/nothing",
-    "/",
     "/index.html",
+    "/page/page.js",
     "/../../etc/passwd",
 ];
 
@@ -230,7 +230,7 @@ fn rows_14_16_17_41_every_answer_is_data_and_kept_by_nobody() {
     let answers = [
         scene.api.get("/api/v1/tasks", &scene.token),
         scene.api.get("/api/v1/nothing", &scene.token),
-        scene.api.send("GET /", &[], ""),
+        scene.api.send("GET /nothing", &[], ""),
         scene.api.send("GET /", &[("Host", "evil.example")], ""),
     ];
     assert!(answers[0].body.contains("<img src=x"), "{:?}", answers[0]);
@@ -253,6 +253,46 @@ fn rows_14_16_17_41_every_answer_is_data_and_kept_by_nobody() {
         assert_eq!(header("cache-control"), "no-store");
         assert!(answer.header("set-cookie").is_none(), "{answer:?}");
         assert!(answer.header("server").is_none(), "{answer:?}");
+    }
+}
+
+#[test]
+fn rows_1_16_41_only_the_files_of_the_page_are_public() {
+    let scene = Scene::new();
+    for (path, kind) in [
+        ("/", "text/html; charset=utf-8"),
+        ("/page.js", "text/javascript; charset=utf-8"),
+        ("/lit-html.js", "text/javascript; charset=utf-8"),
+        ("/style.css", "text/css; charset=utf-8"),
+        ("/icon.svg", "image/svg+xml"),
+    ] {
+        let answer = scene.api.send(&format!("GET {path}"), &[], "");
+        assert_eq!(answer.status, 200, "{path}");
+        let header = |name: &str| answer.header(name).unwrap_or_default();
+        assert_eq!(header("content-type"), kind);
+        assert_eq!(
+            header("content-security-policy"),
+            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src \
+             'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+             require-trusted-types-for 'script'; trusted-types lit-html"
+        );
+        assert_eq!(header("x-content-type-options"), "nosniff");
+        assert_eq!(header("x-frame-options"), "DENY");
+        assert_eq!(header("cache-control"), "no-cache");
+        assert!(answer.header("set-cookie").is_none());
+        let etag = header("etag").to_owned();
+        let again = [("If-None-Match", etag.as_str())];
+        let again = scene.api.send(&format!("GET {path}"), &again, "");
+        assert_eq!((again.status, again.body.as_str()), (304, ""), "{path}");
+        let head = scene.api.send(&format!("HEAD {path}"), &[], "");
+        assert_eq!((head.status, head.body.as_str()), (200, ""), "{path}");
+        for line in ["POST", "PUT", "DELETE", "OPTIONS"] {
+            let answer = scene.api.send(&format!("{line} {path}"), &[JSON], "");
+            assert_eq!(answer.status, 401, "{line} {path}");
+        }
+        let foreign = [("Sec-Fetch-Site", "cross-site")];
+        let answer = scene.api.send(&format!("GET {path}"), &foreign, "");
+        assert_eq!(answer.status, 403, "{path}");
     }
 }
 

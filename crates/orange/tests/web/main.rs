@@ -13,10 +13,12 @@
 mod agents;
 mod attacks;
 mod bounds;
+mod browser;
 mod client;
 mod description;
 mod devices;
 mod events;
+mod generated;
 mod operations;
 #[path = "../schema_check/mod.rs"]
 mod schema_check;
@@ -28,3 +30,4 @@ mod story;
     reason = "the tests of the driver use the rest"
 )]
 mod support;
+mod webhooks;

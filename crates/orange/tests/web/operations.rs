@@ -85,6 +85,7 @@ fn every_read_answers_what_the_command_prints() {
             "task list --project app --status working",
         ),
         ("tasks/ID", "task show ID"),
+        ("tasks/ID?document=true", "task show ID --document"),
         ("tasks/ID/why", "task why ID"),
         ("tasks/ID/history", "task history ID"),
         ("tasks/ID/history?all=true", "task history ID --all"),

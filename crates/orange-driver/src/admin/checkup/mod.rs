@@ -8,6 +8,7 @@ mod forge;
 mod harness_settings;
 mod jobs;
 mod leftovers;
+mod notifications;
 mod policies;
 mod rescues;
 mod sandbox;
@@ -107,6 +108,7 @@ impl Admin {
             Ok(settings) => {
                 found.push(self.check_sandbox(&settings.sandbox));
                 self.check_chats(&settings, &mut found);
+                self.check_notifications(&settings.notify, &mut found);
                 let set = [settings.harness, settings.review_harness];
                 set_harnesses.extend(set.into_iter().flatten());
             }

@@ -33,6 +33,7 @@ impl Admin {
         self.callers.require_user("uninstall orange")?;
         let mut report = UninstallReport::default();
         self.remove_skills(&mut report);
+        self.remove_servers(&mut report);
         if !self.context.home.path().exists() {
             report.is_removed = report.problems.is_empty();
             return Ok(report);
@@ -107,6 +108,20 @@ impl Admin {
             }
             Err(error) => report.problems.push(format!("skills: {error}")),
         }
+    }
+
+    fn remove_servers(&self, report: &mut UninstallReport) {
+        let removed = match self.update_mcp_servers(None, SkillAction::Remove) {
+            Ok(removed) => removed,
+            Err(error) => return report.problems.push(format!("MCP servers: {error}")),
+        };
+        let failed = removed
+            .iter()
+            .filter(|it| it.outcome == SkillOutcome::Failed);
+        report.problems.extend(failed.map(|it| {
+            let reason = it.reason.as_deref().unwrap_or_default();
+            format!("MCP server in `{}`: {reason}", it.path.display())
+        }));
     }
 
     /// Ends every agent, and the processes that earlier agents left running. Returns the tasks with

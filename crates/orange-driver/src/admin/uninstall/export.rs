@@ -29,7 +29,7 @@ const MOVED: [&str; 12] = [
 ];
 
 /// Entries that only orange reads.
-const DELETED_FILES: [&str; 15] = [
+const DELETED_FILES: [&str; 16] = [
     "orange.db",
     "orange.db-wal",
     "orange.db-shm",
@@ -43,14 +43,16 @@ const DELETED_FILES: [&str; 15] = [
     "drafts.lock",
     "posting.lock",
     "forge-looks.json",
+    "notifications.json",
     "supervisor.wanted",
     "supervisor.lock",
 ];
 
 /// Directories that only orange uses.
-const DELETED_FOLDERS: [&str; 9] = [
+const DELETED_FOLDERS: [&str; 10] = [
     "attempts",
     "chat",
+    "forge-hints",
     "git",
     "verification/.trash",
     "workspaces/.locks",

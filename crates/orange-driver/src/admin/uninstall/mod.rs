@@ -55,6 +55,8 @@ pub struct UninstallPlan {
     pub pull_requests: Vec<FetchedPullRequests>,
     /// Skills to remove.
     pub skills: Vec<PathBuf>,
+    /// Settings of agents, from which the MCP server is removed.
+    pub mcp_servers: Vec<PathBuf>,
     /// Branches of tasks with commits that the default branch lacks; they stay.
     pub kept_branches: Vec<KeptBranch>,
     /// What could not be read.
@@ -145,6 +147,7 @@ impl Admin {
             excludes: Vec::new(),
             pull_requests: Vec::new(),
             skills: self.own_skills()?,
+            mcp_servers: self.own_mcp_servers()?,
             kept_branches: Vec::new(),
             problems: Vec::new(),
         };

@@ -79,6 +79,29 @@ impl Workspaces {
         })
     }
 
+    /// Fails if a full sandbox is required, because one that shares the user's repository is not.
+    pub(crate) fn require_shareable_repository(
+        &self,
+        task: &Task,
+        project: &Project,
+        reason: &str,
+    ) -> Result<(), DriverError> {
+        let settings = self.context.settings(Some(project))?;
+        let (who, fix) = if self.workflow_needs_sandbox(task)? {
+            let who = format!("the workflow `{}` needs a full one", task.workflow);
+            (who, String::from("use another workflow"))
+        } else if settings.sandbox.mode == SandboxMode::Required {
+            let who = String::from("`sandbox.mode` is \"required\"");
+            (who, set_mode(&settings, Some(project), "auto"))
+        } else {
+            return Ok(());
+        };
+        Err(DriverError::NoSandbox {
+            reason: format!("{who}, and the agent would share your repository: {reason}"),
+            fix,
+        })
+    }
+
     fn workflow_needs_sandbox(&self, task: &Task) -> Result<bool, DriverError> {
         let stored = self.context.read_store()?.require(&task.id)?;
         Ok(pinned_workflow(&stored)?.sandbox.is_some())

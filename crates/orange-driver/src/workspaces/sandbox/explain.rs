@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use orange_config::{HostPort, NetworkMode, SandboxMode};
 use orange_effects::run::RawText;
 use orange_effects::sandbox::{
-    Capabilities, Description, Level, Mount, Network, machine_arguments,
+    Capabilities, Description, Level, Mount, Network, machine_arguments, seatbelt_profile,
 };
 use orange_engine::Task;
 use orange_engine::names::{HarnessName, RunId, TaskId};
@@ -131,6 +131,18 @@ impl Workspaces {
         })
     }
 
+    /// The sandbox of the next worker of a task as a profile for macOS. Changes nothing.
+    pub fn seatbelt_profile(&self, task: &TaskId) -> Result<String, DriverError> {
+        let store = Store::open_read_only(&self.context.home)?;
+        let stored = store.require(task)?;
+        let sandbox = self.next_sandbox(&store, &stored.task, None)?;
+        let profile = seatbelt_profile(&sandbox.description);
+        profile.map_err(|error| DriverError::NoSandbox {
+            reason: error.to_string(),
+            fix: String::from("rename it"),
+        })
+    }
+
     /// What the next worker of a task would get.
     fn next_sandbox(
         &self,
@@ -188,7 +200,7 @@ fn is_possible(mode: SandboxMode, level: Level) -> bool {
 pub(super) fn live_run(store: &Store, task: &Task) -> Result<Option<RunRecord>, DriverError> {
     let is_live = |run: &RunRecord| {
         let mut runs = task.runs.values();
-        runs.any(|it| it.id == run.id && !it.state.is_stopped())
+        runs.any(|it| it.id == run.id && !it.state.has_ended())
     };
     Ok(store.runs(&task.id)?.into_iter().rfind(is_live))
 }

@@ -101,13 +101,9 @@ impl Workspaces {
             reason: format!("cannot create `{}`: {error}", home.display()),
             fix: String::from("correct that, then run the command again"),
         })?;
-        let level = match bwrap {
-            Some(_) => Level::Full,
-            None => Level::Partial,
-        };
-        let repository = repository(level)?;
-        let network = self.network_of(task, &settings, &[])?;
         let bwrap = bwrap.as_deref();
+        let repository = repository(Level::made_with(bwrap))?;
+        let network = self.network_of(task, &settings, &[])?;
         self.sandbox_for_command(bwrap, &settings, &home, repository, network, &command)
     }
 
@@ -123,11 +119,7 @@ impl Workspaces {
         let proxy = match &network {
             Network::List(hosts) if !hosts.is_empty() => {
                 let folder = private_home.parent().unwrap_or(private_home);
-                let level = match bwrap {
-                    Some(_) => Level::Full,
-                    None => Level::Partial,
-                };
-                let proxy = start_proxy(folder, PROXY, hosts, level);
+                let proxy = start_proxy(folder, PROXY, hosts, Level::made_with(bwrap));
                 Some(proxy.map_err(|error| DriverError::NoSandbox {
                     reason: format!("cannot start its proxy: {error}"),
                     fix: String::from("correct that, then run the command again"),

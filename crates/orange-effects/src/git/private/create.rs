@@ -2,13 +2,17 @@
 
 use std::fs;
 use std::io;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use orange_config::clock;
 use orange_engine::names::{BranchName, CommitId, TaskId};
 
 use super::layout::{Layout, Lists, Remote};
+use super::real_index::move_index;
 use super::record::Record;
+use super::ref_table::RefTable;
 use super::{InsidePaths, PrivateRepository, PrivateResult};
 use crate::git::repository::name::{branch_ref, task_part};
 use crate::git::repository::own_directory::read_file;
@@ -99,15 +103,44 @@ impl Worktree<'_> {
         let base = git.branch(branch)?.ok_or_else(|| GitError::NoCommit {
             branch: branch.to_string(),
         })?;
+        // Refs and index take long in a large repository, so they are made side by side.
+        let refs = thread::scope(|scope| {
+            let index = scope.spawn(|| self.make_index_of(&base));
+            let refs = self.fill_without_index(new, request, &worktree, &base);
+            let index = index.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+            let refs = refs?;
+            let path = new.join(format!("common/worktrees/{worktree}/index"));
+            move_index(&index, &path)?;
+            Ok::<_, GitError>(refs)
+        })?;
+        let record = Record {
+            branch: branch.clone(),
+            worktree,
+            tip: base,
+            import: None,
+        };
+        record.write_new(new, &refs)
+    }
+
+    /// Writes everything but the index and the record. Returns the refs that the agent sees.
+    fn fill_without_index(
+        &self,
+        new: &Path,
+        request: &PrivateRequest<'_>,
+        worktree: &str,
+        base: &CommitId,
+    ) -> Result<RefTable, GitError> {
+        let git = self.git();
+        let branch = request.branch;
         let refs = git.shown_refs()?;
         let now = clock::now().millis().div_euclid(1000);
-        git.keep_borrowed(request.task, &base, &refs, now)?;
+        git.keep_borrowed(request.task, base, &refs, now)?;
         let remote = git.remote_name();
         let layout = Layout {
-            worktree: &worktree,
+            worktree,
             reference: &branch_ref(branch)?,
-            base: &base,
-            main_head: self.head_of_main(branch, &base),
+            base,
+            main_head: self.head_of_main(branch, base),
             refs: &refs,
             format: &git.settings.format(),
             values: &self.values_for_private()?,
@@ -125,15 +158,7 @@ impl Worktree<'_> {
             },
         };
         layout.write_to(new)?;
-        let index = format!("common/worktrees/{worktree}/index");
-        self.write_index_for_private(&new.join(index), &base)?;
-        let record = Record {
-            branch: branch.clone(),
-            worktree,
-            tip: base,
-            import: None,
-        };
-        record.write_new(new, &refs)
+        Ok(refs)
     }
 
     /// The `HEAD` of the user's checkout, so that its branch counts as checked out inside too.

@@ -1,7 +1,7 @@
 //! Makes indexes from a commit, never from an agent's bytes.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use orange_engine::names::CommitId;
 
@@ -35,17 +35,12 @@ impl Worktree<'_> {
         Err(GitError::FilesChanging(self.path().to_owned()))
     }
 
-    /// Writes the index of a commit for a new private repository.
-    pub(super) fn write_index_for_private(
-        &self,
-        path: &Path,
-        commit: &CommitId,
-    ) -> Result<(), GitError> {
+    /// Makes the index of a commit beside the worktree's. It is to be moved into a new private
+    /// repository.
+    pub(super) fn make_index_of(&self, commit: &CommitId) -> Result<PathBuf, GitError> {
         let scratch = self.copy_of_index(SCRATCH)?;
         self.read_commit_into(&scratch, commit)?;
-        let moved = fs::copy(&scratch, path).map(drop);
-        let _left_for_later = fs::remove_file(&scratch);
-        moved.map_err(GitError::system("write", path))
+        Ok(scratch)
     }
 
     fn read_commit_into(&self, index: &Path, commit: &CommitId) -> Result<(), GitError> {
@@ -53,4 +48,11 @@ impl Worktree<'_> {
         let call = call.with_arguments(["read-tree", "--reset", commit.as_str()]);
         call.with_long_timeout().succeed()
     }
+}
+
+/// Moves an index into a new private repository, which may be on another file system.
+pub(super) fn move_index(index: &Path, path: &Path) -> Result<(), GitError> {
+    let copied = fs::copy(index, path).map(drop);
+    let _left_for_later = fs::remove_file(index);
+    copied.map_err(GitError::system("write", path))
 }

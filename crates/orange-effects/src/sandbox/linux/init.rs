@@ -59,7 +59,7 @@ pub fn run_init(environment: &Environment) -> io::Result<u8> {
     let start = listen_in(&folder, START_SOCKET)?;
     // Before the agent starts: it would inherit ignored signals, but no handlers.
     let signals = watch_signals(&WATCHED)?;
-    let (go, temporary) = prepare(&mut plan)?;
+    let (go, temporary) = prepare(&mut plan).map_err(|error| not_started(&control, error))?;
     let mut go = serde_json::to_vec(&go)?;
     go.push(b'\n');
     let directory = match temporary {
@@ -74,7 +74,7 @@ pub fn run_init(environment: &Environment) -> io::Result<u8> {
     .arguments(["sandbox-confine"])
     .directory(directory)
     .start_in_terminal(None, true)
-    .map_err(io::Error::other)?;
+    .map_err(|error| not_started(&control, io::Error::other(error)))?;
     let agent = Pid::from_child(&child);
     if plan.takes_terminal {
         give_terminal(agent);
@@ -97,6 +97,21 @@ pub fn run_init(environment: &Environment) -> io::Result<u8> {
     drop(temporary);
     init.report(status?)?;
     Ok(0)
+}
+
+/// Reports that there is no agent; otherwise `exec-run` would take it for killed.
+fn not_started(control: &UnixStream, error: io::Error) -> io::Error {
+    let report = Report::NotStarted(StartFailure {
+        is_missing: false,
+        message: format!("cannot prepare the sandbox: {error}"),
+    });
+    if let Ok(mut line) = serde_json::to_vec(&report) {
+        line.push(b'\n');
+        let mut control = control;
+        // If `exec-run` has ended, there is nothing to report to.
+        let _gone = control.write_all(&line);
+    }
+    error
 }
 
 /// Opens the ports, and makes what the agent needs without namespaces.

@@ -22,25 +22,39 @@ pub struct Args {
     /// Show the arguments of bwrap instead, one per line.
     #[arg(long)]
     pub argv: bool,
+    /// Show instead a profile for `sandbox-exec` of macOS that allows the same; untested.
+    #[arg(long, conflicts_with = "argv")]
+    pub seatbelt: bool,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let (driver, task) = args.target.find(environment)?;
+    if args.seatbelt && !output.is_json() {
+        let profile = driver.workspaces.seatbelt_profile(&task)?;
+        return answer_lines(profile.lines(), output);
+    }
     let explanation = driver.workspaces.explain_sandbox(&task)?;
     if output.is_json() {
         return SHAPE.print(&explanation, output);
     }
     if args.argv {
         let words = explanation.inside.iter().flat_map(|it| &it.bwrap);
-        let mut text = Text::new();
-        for word in words {
-            text.push(Style::Plain, word);
-            text.end_line();
-        }
-        output.answer(&text)?;
-        return Ok(Exit::Ok);
+        return answer_lines(words.map(String::as_str), output);
     }
     output.answer(&text(&explanation, output.answer_width()))?;
+    Ok(Exit::Ok)
+}
+
+fn answer_lines<'a>(
+    lines: impl Iterator<Item = &'a str>,
+    output: &mut Output,
+) -> Result<Exit, Error> {
+    let mut text = Text::new();
+    for line in lines {
+        text.push(Style::Plain, line);
+        text.end_line();
+    }
+    output.answer(&text)?;
     Ok(Exit::Ok)
 }
 

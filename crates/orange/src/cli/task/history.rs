@@ -36,6 +36,8 @@ struct Line<'a> {
     #[serde(flatten)]
     event: &'a Event,
     text: String,
+    /// Whether it is shown without `--all`.
+    is_notable: bool,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
@@ -45,6 +47,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let lines = events.iter().map(|event| Line {
             event,
             text: describe(&event.fact, &events),
+            is_notable: is_notable(&event.fact),
         });
         let body = Body {
             task: task.as_str(),

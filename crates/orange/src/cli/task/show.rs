@@ -34,6 +34,9 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.show/1");
 pub struct Args {
     #[command(flatten)]
     pub task: TaskArg,
+    /// Also show TASK.md.
+    #[arg(long)]
+    pub document: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -63,6 +66,9 @@ struct Body<'a> {
     pull_request: Option<&'a PullRequestSnapshot>,
     /// What its start waits for, if it is queued.
     waits: Vec<WaitBody<'a>>,
+    /// The text of TASK.md, with `--document`; absent if it cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document: Option<String>,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
@@ -71,8 +77,15 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let why = driver.views.why(&task)?;
     let results = driver.agents.results(&task)?;
     let usage = driver.views.usage_of(&task)?;
+    let document = if args.document {
+        driver.requests.task_text(&task)?
+    } else {
+        None
+    };
     if output.is_json() {
-        SHAPE.print(&body(&details, &results, &usage, why.as_ref())?, output)?;
+        let mut body = body(&details, &results, &usage, why.as_ref())?;
+        body.document = document;
+        SHAPE.print(&body, output)?;
     } else {
         let width = output.answer_width();
         let mut text = text(&details, &results, &usage, why.as_ref(), width);
@@ -80,6 +93,13 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             let name = format!("{:<12}", "saved");
             let parts = [(Style::Bold, name.as_str()), (Style::Plain, &*saved)];
             text.push_line(&parts, name.len(), width);
+        }
+        if let Some(document) = &document {
+            text.end_line();
+            for line in document.lines() {
+                text.push(Style::Plain, line);
+                text.end_line();
+            }
         }
         output.answer(&text)?;
     }
@@ -122,6 +142,7 @@ fn body<'a>(
         why,
         pull_request: details.pull_request.as_ref(),
         waits: wait_bodies(&details.waits),
+        document: None,
     })
 }
 

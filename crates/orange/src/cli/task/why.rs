@@ -120,6 +120,7 @@ fn body<'a>(
         let mut value = serde_json::to_value(way)?;
         let text: Vec<String> = way.missing.iter().map(ToString::to_string).collect();
         value["missing_text"] = json!(text);
+        value["is_open_to_user"] = json!(way.is_open_to_user());
         ways.push(value);
     }
     let effects = details.pending.iter().map(|it| {
@@ -329,7 +330,7 @@ fn has_dead_agent(details: &TaskDetails) -> bool {
     roles.any(|role| {
         details.stored.task.runs.get(role).is_some_and(|run| {
             let is_found_dead = |it: &RunObservation| it.run == run.id && it.is_dead();
-            let has_ended = matches!(run.state, RunState::Ended { .. });
+            let has_ended = run.state.has_ended();
             (has_ended && !run.state.is_stopped()) || details.seen.iter().any(is_found_dead)
         })
     })

@@ -22,8 +22,11 @@ pub fn backend(program: Program, environment: &Environment) -> Result<Backend, E
         move || Driver::new(&environment, PathBuf::clone(&orange))
     };
     let watcher = driver(&environment)?.web;
+    let watch = watcher.watch_changes();
     let ask = Arc::new(move || new_driver().map(|driver| driver.web));
-    let (device, devices, pair, peer) = (
+    let hints = driver(&environment)?.forge;
+    let (device, devices, pair, secret, peer) = (
+        Arc::clone(&ask),
         Arc::clone(&ask),
         Arc::clone(&ask),
         Arc::clone(&ask),
@@ -55,6 +58,14 @@ pub fn backend(program: Program, environment: &Environment) -> Result<Backend, E
                 token: it.token,
             }))
         }),
+        webhook_secret: Box::new(move |()| {
+            let found = secret().and_then(|web| web.webhook_secret());
+            found.map_err(|it| it.to_string())
+        }),
+        hint: Box::new(move |url| {
+            let noted = hints.note_hint(url);
+            noted.map(drop).map_err(|it| it.to_string())
+        }),
         peer: Box::new(
             move |from, to| match peer().map(|web| web.identify_peer(from, to)) {
                 Ok(orange_driver::Peer::User) => Peer::User,
@@ -63,6 +74,7 @@ pub fn backend(program: Program, environment: &Environment) -> Result<Backend, E
                 Err(error) => Peer::Refused(error.to_string()),
             },
         ),
+        wait_for_change: Box::new(move |limit| watch.wait(limit)),
         commits_after: Box::new(move |sequence| {
             let found = watcher
                 .commits_after(sequence)

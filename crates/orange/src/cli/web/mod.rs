@@ -1,10 +1,11 @@
-//! `orange web`: the HTTP API, and the devices that may use it.
+//! `orange web`: the page, its API, and the devices that use them.
 
 mod backend;
 pub(super) mod devices;
 mod openapi;
 pub(super) mod pair;
 pub(super) mod revoke;
+pub(super) mod webhook;
 
 use std::thread;
 
@@ -23,12 +24,12 @@ use crate::output::{Output, Style, Text};
 /// The port of the API.
 const PORT: u16 = 7171;
 
-/// Serve the web API, or manage its devices.
+/// Serve the web page, or manage its devices.
 ///
-/// Serves the commands of orange over HTTP until you stop it with Ctrl-C: on this machine only, and
-/// only for devices that you have paired with `orange web pair`. The web API is off unless this
-/// runs. Agents cannot use it. `docs/web.md` explains how to use it from another machine, and
-/// `docs/api.md` the API.
+/// Serves a page for your phone and the API behind it until you stop it with Ctrl-C: on this machine
+/// only, and only for devices that you have paired with `orange web pair`. Both are off unless this
+/// runs. Agents cannot use them. `docs/web.md` explains how to use the page from another machine,
+/// and `docs/api.md` the API.
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -41,7 +42,7 @@ pub struct Args {
     /// The port on 127.0.0.1; 0 chooses a free one.
     #[arg(long, value_name = "PORT", default_value_t = PORT)]
     pub port: u16,
-    /// The address under which a proxy of yours serves the API, such as
+    /// The address under which a proxy of yours serves the page, such as
     /// `https://machine.tailnet.ts.net`.
     #[arg(long, value_name = "URL")]
     pub public_url: Option<PublicUrl>,
@@ -52,6 +53,7 @@ pub enum Command {
     Pair(pair::Args),
     Devices(devices::Args),
     Revoke(revoke::Args),
+    Webhook(webhook::Args),
     Openapi(openapi::Args),
 }
 
@@ -93,6 +95,7 @@ pub fn run(
         Some(Command::Pair(args)) => pair::run(args, environment, output),
         Some(Command::Devices(_)) => devices::run(environment, output),
         Some(Command::Revoke(args)) => revoke::run(args, environment, output),
+        Some(Command::Webhook(args)) => webhook::run(args, environment, output),
         Some(Command::Openapi(_)) => openapi::run(program, output),
         None => serve(args, program, environment, output),
     }
@@ -138,11 +141,19 @@ fn announce(server: &Server, output: &mut Output) -> Result<(), Error> {
     if output.is_json() {
         return SHAPE.print_line(&body, output);
     }
-    let text = format!("web API on {}; stop with Ctrl-C", body.url);
+    let text = format!("web page on {}; stop with Ctrl-C", body.url);
     output.answer(&Text::line(Style::Plain, &text))?;
     let hint = "pair a device with `orange web pair NAME`";
     super::narrate_hint(hint, output);
     Ok(())
+}
+
+/// Where the API is served, for devices and for GitHub.
+fn base_url(public_url: Option<&PublicUrl>, port: u16) -> String {
+    match public_url {
+        Some(url) => url.to_string(),
+        None => format!("http://127.0.0.1:{port}"),
+    }
 }
 
 impl From<ServerError> for Error {

@@ -6,16 +6,16 @@ use orange_engine::time::Timestamp;
 use orange_web::PublicUrl;
 use serde::Serialize;
 
-use super::PORT;
+use super::{PORT, base_url};
 use crate::cli::request::requests::driver;
 use crate::cli::{Error, Exit, Shape, narrate_hint};
 use crate::output::{Output, Style, Text, with_local_times};
 
 /// Print a one-time code for a new device.
 ///
-/// The code is part of a URL, behind `#`, so that no server and no proxy sees it. It works once and
-/// for 10 minutes. The device exchanges it for a token of its own, which you can revoke with
-/// `orange web revoke`.
+/// Open the URL on the device. The code is behind `#`, so that no server and no proxy sees it. It
+/// works once and for 10 minutes. The page exchanges it for a token of the device, which you can
+/// revoke with `orange web revoke`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A name for the device, such as `phone`.
@@ -68,10 +68,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     let scope = args.scope.into();
     let added = driver.web.add_code(&args.name, scope)?;
-    let base = match &args.public_url {
-        Some(url) => url.to_string(),
-        None => format!("http://127.0.0.1:{}", args.port),
-    };
+    let base = base_url(args.public_url.as_ref(), args.port);
     let url = format!("{base}/#code={}", added.code);
     if output.is_json() {
         let body = Body {

@@ -225,6 +225,11 @@ const COMMANDS: &[CommandCase] = &[
         ("--harness nothing", "harness-not-found"),
     ),
     covered_elsewhere(
+        "mcp",
+        "every_tool_answers_what_its_command_answers",
+        ("now", "usage"),
+    ),
+    covered_elsewhere(
         "task shell",
         "a_shell_opens_in_the_worktree",
         ("two", "no-worktree"),
@@ -309,6 +314,7 @@ const COMMANDS: &[CommandCase] = &[
         "rows_31_44_a_revoked_device_is_refused_and_its_streams_end",
         ("phone", "device-not-found"),
     ),
+    case("web webhook", "", ("--off --new", "usage")),
     in_words("web openapi", "", TOO_MUCH),
     covered_elsewhere(
         "demo",
@@ -354,6 +360,7 @@ const SILENT: &str = "agent-event";
 const TESTS: &[&str] = &[
     include_str!("../../effects/attach.rs"),
     include_str!("../../driver/dashboard/mod.rs"),
+    include_str!("../../mcp/tools.rs"),
     include_str!("../../web/attacks.rs"),
     include_str!("../../web/devices.rs"),
     include_str!("../allow.rs"),

@@ -22,7 +22,7 @@ use scripted_forge::Resource;
 use crate::support::forge_stage::{ForgeStage, REPOSITORY};
 use crate::support::{RunningSupervisor, wait_for};
 
-fn later(then: Timestamp, seconds: i64) -> Timestamp {
+pub(super) fn later(then: Timestamp, seconds: i64) -> Timestamp {
     Timestamp::from_millis(then.millis() + seconds * 1000)
 }
 
@@ -77,7 +77,7 @@ fn create_tasks(it: &ForgeStage, links: impl IntoIterator<Item = (u64, String)>)
 }
 
 /// Tasks whose pull requests are open, with a check that runs, so that all are looked at often.
-fn open_tasks(it: &ForgeStage, count: u64) {
+pub(super) fn open_tasks(it: &ForgeStage, count: u64) {
     it.forge.unknown_reads(0);
     it.forge.set_remaining("ada", Resource::Graphql, 1_000_000);
     let numbers = it.forge.many_pulls(REPOSITORY, count);
@@ -87,7 +87,7 @@ fn open_tasks(it: &ForgeStage, count: u64) {
 }
 
 /// A poller that has read everything once, and when.
-fn warm_poller(it: &ForgeStage) -> (ForgePoller, Timestamp) {
+pub(super) fn warm_poller(it: &ForgeStage) -> (ForgePoller, Timestamp) {
     let mut poller = ForgePoller::new(it.stage.driver());
     let start = clock::now();
     assert!(poller.is_due(start));
@@ -96,7 +96,11 @@ fn warm_poller(it: &ForgeStage) -> (ForgePoller, Timestamp) {
 }
 
 /// How many requests a round makes in which nothing is new.
-fn requests_per_round(it: &ForgeStage, poller: &mut ForgePoller, at: Timestamp) -> usize {
+pub(super) fn requests_per_round(
+    it: &ForgeStage,
+    poller: &mut ForgePoller,
+    at: Timestamp,
+) -> usize {
     let (calls, sequence) = (it.forge.calls().len(), it.stage.store().sequence().unwrap());
     assert!(poller.is_due(at), "it is time for the next look");
     poller.round(at).unwrap();

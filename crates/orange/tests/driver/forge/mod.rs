@@ -3,6 +3,7 @@
 mod faults;
 mod figures;
 mod gone_branches;
+mod hints;
 mod injection;
 mod issue_consent;
 mod issue_tasks;

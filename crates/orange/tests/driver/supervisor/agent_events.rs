@@ -1,7 +1,7 @@
 //! What a supervisor learns from agents, and where it reports that.
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -63,8 +63,8 @@ fn each_attention_item_is_notified_once() {
     );
 }
 
-#[test]
-fn a_webhook_receives_attention_items_as_json_without_secrets() {
+/// A server that takes messages: its address, and what was posted whose body ends like this.
+fn message_server(end: &'static str) -> (SocketAddr, mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (sender, posted) = mpsc::channel();
@@ -74,8 +74,7 @@ fn a_webhook_receives_attention_items_as_json_without_secrets() {
             stream.set_read_timeout(Some(SOON)).unwrap();
             let mut bytes = Vec::new();
             let mut buffer = [0; 4096];
-            // The header has the length of the rest; a JSON body ends with its brace.
-            while !bytes.ends_with(b"}") {
+            while !bytes.ends_with(end.as_bytes()) {
                 let read = stream.read(&mut buffer).unwrap();
                 bytes.extend_from_slice(&buffer[..read]);
             }
@@ -85,9 +84,82 @@ fn a_webhook_receives_attention_items_as_json_without_secrets() {
             sender.send(String::from_utf8(bytes).unwrap()).unwrap();
         }
     });
+    (address, posted)
+}
+
+/// What doctor says about the webhook, once there is something to say.
+fn webhook_row(stage: &Stage) -> Value {
+    let mut row = Value::Null;
+    wait_for("the row of doctor", || {
+        let (_, doctor) = stage.json(&["doctor", "--json"]);
+        let rows = doctor["checkups"].as_array().unwrap();
+        let mut rows = rows.iter();
+        let found = rows.find(|it| it["subject"] == "notification by webhook");
+        row = found.cloned().unwrap_or_default();
+        found.is_some()
+    });
+    row
+}
+
+#[test]
+fn a_text_for_ntfy_links_to_the_task() {
+    let (address, posted) = message_server("with it?");
+    let agent = ReportingAgent::new();
+    let stage = &agent.stage;
+    let text = format!(
+        "[notify]\nbell = false\nformat = \"ntfy\"\nwebhook = \"http://{address}/topic\"\n\
+         page = \"https://orange.example/\"\n"
+    );
+    fs::write(stage.path("home/config.toml"), text).unwrap();
+    let _serving = RunningSupervisor::start(stage);
+    agent.tell(&[
+        "permission-wait",
+        "{\"message\":\"Shall I go on with it?\"}",
+    ]);
+    let request = posted.recv_timeout(SOON).unwrap();
+    let (head, body) = request.split_once("\r\n\r\n").unwrap();
+    let link = format!("click: https://orange.example/#/task/{}", agent.id);
+    assert!(head.starts_with("POST /topic HTTP/1.1"), "{head}");
+    assert!(
+        head.contains(&link) && head.contains("title: orange"),
+        "{head}"
+    );
+    assert!(
+        body.starts_with(&format!("{} (permission): ", agent.id)),
+        "{body}"
+    );
+}
+
+#[test]
+fn doctor_tells_that_a_notification_was_not_delivered() {
+    // The port is closed again.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
     let agent = ReportingAgent::new();
     let stage = &agent.stage;
     let text = format!("[notify]\nbell = false\nwebhook = \"http://{address}/secret\"\n");
+    fs::write(stage.path("home/config.toml"), text).unwrap();
+    let _serving = RunningSupervisor::start(stage);
+    agent.tell(&["permission-wait", "{\"message\":\"May I?\"}"]);
+    let row = webhook_row(stage);
+    assert_eq!(row["health"], "warning", "{row}");
+    let message = row["message"].as_str().unwrap();
+    assert!(message.contains("was not delivered"), "{message}");
+    assert!(!message.contains("secret"), "{message}");
+    assert!(row["fix"].as_str().unwrap().contains("orange attention"));
+}
+
+#[test]
+fn a_webhook_receives_attention_items_as_json_without_secrets() {
+    // A JSON body ends with its brace.
+    let (address, posted) = message_server("}");
+    let agent = ReportingAgent::new();
+    let stage = &agent.stage;
+    let text = format!(
+        "[notify]\nbell = false\nwebhook = \"http://{address}/secret\"\n\
+         page = \"http://127.0.0.1:7171\"\n"
+    );
     fs::write(stage.path("home/config.toml"), text).unwrap();
     let _serving = RunningSupervisor::start(stage);
     let secret = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
@@ -100,6 +172,9 @@ fn a_webhook_receives_attention_items_as_json_without_secrets() {
     assert_eq!(body["schema"], "orange.notification/1");
     assert_eq!(body["items"][0]["kind"], "permission");
     assert_eq!(body["items"][0]["task"], agent.id.as_str());
+    let link = format!("http://127.0.0.1:7171/#/task/{}", agent.id);
+    assert_eq!(body["items"][0]["url"], link);
+    assert_eq!(webhook_row(stage)["health"], "ok");
     let words = body["items"][0]["text"].as_str().unwrap();
     assert!(words.ends_with("May I run \"rm [redacted]\"?"), "{words}");
     assert!(!request.contains(secret), "{request}");

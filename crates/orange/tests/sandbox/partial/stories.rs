@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use crate::capabilities::without_bwrap;
+use crate::stories::use_tools;
 use crate::support::{PASS, PLAN_AND_WORK, Stage, log, way};
 
 /// A stage on a machine without bwrap.
@@ -118,4 +119,11 @@ fn a_full_one_can_be_required() {
         .join(" ");
     assert!(shown.contains("needs a full one"), "{shown}");
     assert!(!stage.path("scripts/started").exists());
+}
+
+#[test]
+fn the_tools_of_mcp_make_the_calls_of_the_run() {
+    let stage = stage("minimal");
+    let prove = prove(&stage);
+    use_tools(&stage, &prove);
 }

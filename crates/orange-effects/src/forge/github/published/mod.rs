@@ -1,9 +1,9 @@
 //! Our types read everything that GitHub has published about what they describe.
 //!
 //! GitHub publishes three kinds of JSON: an example for each operation of its description, the
-//! payloads of webhooks, and recorded answers. Orange receives no webhooks, but a payload contains
-//! the same objects as the answers of REST. Each test reads every object that one of our types
-//! describes, compares what was read with the object, and counts the objects:
+//! payloads of webhooks, and recorded answers. orange reads only the repository of a webhook, but a
+//! payload contains the same objects as the answers of REST. Each test reads every object that one
+//! of our types describes, compares what was read with the object, and counts the objects:
 //!
 //! - read: accounts, repositories, permissions, quotas, pull requests, merges, issues and their
 //!   events, comments on issues, labels, check runs, commit statuses, runs and jobs of Actions,

@@ -26,7 +26,7 @@ const GUARD_VARIABLE: &str = "ORANGE_SANDBOX_GUARD";
 /// How long killed processes may take to end.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a program may take to end after SIGTERM. Whoever ends the command waits longer.
+/// How long a program may take to end after SIGTERM. A command that is stopped has more time.
 const GRACE: Duration = Duration::from_millis(300);
 
 /// From now on, processes below this one that lose their parent become its children.

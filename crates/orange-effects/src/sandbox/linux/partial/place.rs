@@ -11,6 +11,9 @@ use crate::run::RawText;
 /// The variables by which programs find a folder for temporary files; claude has one of its own.
 const VARIABLES: [&str; 4] = ["TMPDIR", "TMP", "TEMP", "CLAUDE_CODE_TMPDIR"];
 
+/// How often the folder above is made again.
+const ATTEMPTS: u32 = 1_000;
+
 /// An empty folder that only the user can read; removed at the end. One that a killed process left
 /// stays until the folder above it is removed.
 pub(in crate::sandbox::linux) struct TemporaryFolder(PathBuf);
@@ -18,13 +21,25 @@ pub(in crate::sandbox::linux) struct TemporaryFolder(PathBuf);
 impl TemporaryFolder {
     pub(in crate::sandbox::linux) fn create(parent: &RawText) -> io::Result<Self> {
         let parent = Path::new(parent.as_os_str());
-        let mut private = DirBuilder::new();
-        private.recursive(true).mode(0o700).create(parent)?;
         let path = parent.join(std::process::id().to_string());
         // Of a process that was killed and had the same id.
         let _absent = fs::remove_dir_all(&path);
-        DirBuilder::new().mode(0o700).create(&path)?;
-        Ok(Self(path))
+        let mut attempts = 0;
+        loop {
+            let mut private = DirBuilder::new();
+            let made = private.recursive(true).mode(0o700).create(parent);
+            let made = made.and_then(|()| DirBuilder::new().mode(0o700).create(&path));
+            match made.map_err(|error| error.kind()) {
+                // Another process has just removed the folder above it, because it was empty.
+                Err(io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists)
+                    if attempts < ATTEMPTS =>
+                {
+                    attempts += 1;
+                }
+                Err(kind) => return Err(kind.into()),
+                Ok(()) => return Ok(Self(path)),
+            }
+        }
     }
 
     /// The variables that name it.
@@ -58,5 +73,36 @@ impl Drop for TemporaryFolder {
         let _left = fs::remove_dir_all(&self.0);
         // Another program may use it at the same time.
         let _used = self.0.parent().map(fs::remove_dir);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_is_made_while_others_remove_the_empty_one_above_it() {
+        let root = tempfile::tempdir().unwrap();
+        let parent = root.path().join("temporary");
+        let is_done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    let _in_use = fs::remove_dir(&parent);
+                    thread::sleep(Duration::from_micros(20));
+                }
+            });
+            let made = (0..2_000).try_for_each(|_| {
+                let folder = TemporaryFolder::create(&RawText::from(&parent))?;
+                assert!(folder.path().is_dir());
+                io::Result::Ok(())
+            });
+            is_done.store(true, Ordering::Relaxed);
+            made.unwrap();
+        });
     }
 }
