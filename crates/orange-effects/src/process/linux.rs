@@ -186,13 +186,15 @@ fn parse(pid: u32, bytes: &[u8]) -> Option<Stat> {
     let number = |at: usize| field(at)?.parse::<i64>().ok();
     // A process that is being reaped no longer has a group or session.
     let (group, session) = (number(5)?, number(6)?);
+    // The first thread of a process may have ended before the others, which still hold its locks.
+    let has_threads = number(20)? > 1;
     Some(Stat {
         pid,
         parent: number(4)?.try_into().ok()?,
         group: group.try_into().unwrap_or(0),
         session: session.try_into().unwrap_or(0),
         start: field(22)?.parse().ok()?,
-        has_ended: matches!(field(3)?, "Z" | "X") || group < 0,
+        has_ended: (matches!(field(3)?, "Z" | "X") && !has_threads) || group < 0,
         wait_status: None,
     })
 }
@@ -209,6 +211,10 @@ mod tests {
         assert_eq!((stat.start, stat.has_ended), (4242, false));
         let leaving = b"7 (a) X 1 -1 -1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4242 0 0";
         assert!(parse(7, leaving).unwrap().has_ended);
+        let ending = b"7 (a) Z 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4242 0 0";
+        assert!(parse(7, ending).unwrap().has_ended);
+        let working = b"7 (a) Z 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 2 0 4242 0 0";
+        assert!(!parse(7, working).unwrap().has_ended);
         for garbage in [&b""[..], b"7", b"7 (a", b"7 (a) S", b"7 (a) S x y z"] {
             assert_eq!(parse(7, garbage), None);
         }

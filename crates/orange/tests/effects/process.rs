@@ -214,3 +214,22 @@ fn the_owner_of_a_connection_is_found() {
         None
     );
 }
+
+/// The system shows a process whose first thread has ended as it shows one that has ended, although
+/// its other threads hold its files and locks.
+#[test]
+fn a_process_lives_as_long_as_one_of_its_threads() {
+    let end = libc::SYS_exit;
+    let script = format!("use threads; threads->create(sub {{ sleep 600 }}); syscall({end}, 0)");
+    let mut perl = Command::new("perl").args(["-e", &script]).spawn().unwrap();
+    let stat = format!("/proc/{}/stat", perl.id());
+    wait_for("the end of the first thread", || {
+        let stat = std::fs::read_to_string(&stat).unwrap();
+        stat.contains(") Z ")
+    });
+    let process = ProcessIdentity::of(perl.id()).unwrap();
+    assert_eq!(process.liveness(), Liveness::Alive);
+    perl.kill().unwrap();
+    wait_for("its end", || process.liveness() == Liveness::Gone);
+    perl.wait().unwrap();
+}
