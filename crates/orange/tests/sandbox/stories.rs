@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use orange_effects::process::unreaped_exit;
+use orange_engine::evidence::Evidence;
 use serde_json::{Value, json};
 
 use crate::fixture::processes_with;
@@ -68,10 +70,26 @@ fn a_pane_ends_with_the_code_of_the_agent() {
     stage.script("worker-1", &format!("{PROVE}commit one\nexit 7\n"));
     let id = stage.create(&["Add a line"]);
     stage.run_ok(&["task", "spawn", id.as_str()]);
-    wait_for("the end of the pane", || {
-        let shown = stage.tmux(&["list-panes", "-a", "-F", "#{pane_dead_status}"]);
-        shown.trim() == "7"
-    });
+    // tmux 3.3a sometimes never learns how a pane ended, and then the process waits for it as a zombie.
+    let ending = || {
+        let format = "#{pane_dead}:#{pane_dead_status}:#{pane_pid}:#{pid}";
+        let shown = stage.tmux(&["list-panes", "-a", "-F", format]);
+        let number = |text: &str| text.trim().parse().unwrap();
+        match shown.split(':').collect::<Vec<&str>>()[..] {
+            ["1", "", pane, server] => unreaped_exit(number(pane), number(server)),
+            ["1", code, ..] => Some(Evidence::Exit {
+                code: code.parse().unwrap(),
+            }),
+            _ => None,
+        }
+    };
+    wait_for("the end of the pane", || ending().is_some());
+    assert_eq!(
+        ending(),
+        Some(Evidence::Exit { code: 7 }),
+        "{}",
+        stage.diagnostics(&id)
+    );
     assert!(stage.path("scripts/proof").exists());
     // The commit arrives when orange looks next.
     stage.run_ok(&["task", "diff", id.as_str()]);
