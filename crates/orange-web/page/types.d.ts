@@ -1,8 +1,6 @@
 /**
  * What the API answers, as far as the page reads it. Only editors and type checkers read this:
- *
- *     tsc --allowJs --checkJs --noEmit --strict --strictNullChecks false --target es2023 \
- *         --module esnext --lib es2024,dom,dom.iterable *.js types.d.ts
+ * `.ci/page` checks the types.
  */
 
 /** A browser that was paired. */
@@ -152,4 +150,4 @@ type View = {
 };
 
 /** What happened last. */
-type Notice = { message: string; hints: string[]; isBad?: boolean };
+type Notice = { message: string; hints: string[]; isBad?: boolean; isOffline?: boolean };

@@ -103,6 +103,7 @@ fn is_text(path: &str) -> bool {
             ".ci/agents",
             ".ci/forge",
             ".ci/matrix",
+            ".ci/page",
             ".ci/pictures",
             ".ci/run",
             "justfile",
