@@ -72,16 +72,23 @@ fn next_step(edge: &Edge, steps: &PlanBuilder<'_>) -> NextStep {
             .as_ref()
             .and_then(|to| command(edge, to, new_head, steps)),
         verbs: to.as_ref().map_or(Vec::new(), |to| verbs(edge, to, steps)),
-        accepts_message: edge.hooks.iter().any(|hook| passes_message(&hook.action)),
+        accepts_message: edge
+            .hooks
+            .iter()
+            .any(|hook| passes_message(&hook.action, steps.workflow)),
         to,
     }
 }
 
 /// Whether a hook passes on the caller's message.
-fn passes_message(action: &Action) -> bool {
+fn passes_message(action: &Action, workflow: &Workflow) -> bool {
     let uses_message = |text: &Prompt| text.variables().any(|variable| variable == "message");
     match action {
         Action::NotifyWorker { message } | Action::Notify { message, .. } => uses_message(message),
+        Action::SpawnAgent(spawn) => workflow
+            .prompts
+            .get(&spawn.prompt)
+            .is_some_and(uses_message),
         _ => false,
     }
 }
