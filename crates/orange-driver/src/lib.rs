@@ -97,6 +97,7 @@ pub use views::watch::{Change, WatchedRun, WatchedTask, Watcher};
 pub use web::changes::{ChangedTask, CommitReport, Commits};
 pub use web::devices::{Device, DeviceScope, PairedDevice, PairingCode};
 pub use web::peer::Peer;
+pub use web::requests::RequestWatch;
 pub use workspaces::kept::KeptWorktree;
 pub use workspaces::list::WorkspaceInfo;
 pub use workspaces::merge_forecast::MergeForecast;

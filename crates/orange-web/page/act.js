@@ -69,9 +69,16 @@ export function tellError(error) {
   if (isRefused()) return draw();
   const isAnswer = error instanceof Refusal;
   const message = isAnswer ? error.message : "orange does not answer. Is `orange web` running?";
-  notice = { message, hints: isAnswer ? error.hints : [], isBad: true };
+  notice = { message, hints: isAnswer ? error.hints : [], isBad: true, isOffline: !isAnswer };
   draw();
 }
+
+/** The server has answered, whatever was said of it before. */
+export function dismissOffline() {
+  if (notice?.isOffline) dismiss();
+}
+
+export const hasError = () => !!notice?.isBad;
 
 function dismiss() {
   notice = undefined;

@@ -40,14 +40,15 @@ export class Diff {
 
   /** What is read stays as it is, and says what has changed. */
   update() {
-    this.shown.compare().catch(tellError);
+    if (!this.shown.details) this.load();
+    else this.shown.compare().catch(tellError);
   }
 
   view() {
     const { diff, details } = this.shown;
     if (!details) return undefined;
     return html`
-      <p class="lead">${details.task.summary}</p>
+      <p class="lead">${details.task.summary || details.task.branch}</p>
       <p class="meta">${diff ? extent(diff) : "There is no branch yet."}</p>
       ${changed(this.shown, () => this.load())} ${this.files.map((file) => this.#file(file))}
       <nav class="bar">${usual(this.shown)}</nav>

@@ -1,16 +1,17 @@
 /** The stream of changes: open while the page is visible, resumed where it ended. */
 
 import { isRefused, send } from "./api.js";
-import { sleep } from "./draw.js";
+import { draw, sleep } from "./draw.js";
 
 /** The server sends something every 15 seconds. */
 const LONGEST_SILENCE = 40_000;
 const LONGEST_PAUSE = 30_000;
 
 /**
- * Calls the listener with the tasks that have changed, or with nothing if any may have.
+ * Calls the listener with the tasks that have changed; without one if any may have, or if requests
+ * for permission have.
  *
- * @type {(position: number, listener: (changes?: Change[]) => void) => Promise<void>}
+ * @type {(position: number, listener: (changes: Change[]) => void) => Promise<void>}
  */
 export async function listen(position, listener) {
   let pause = 1_000;
@@ -18,14 +19,15 @@ export async function listen(position, listener) {
     while (document.hidden)
       await new Promise((wake) => addEventListener("visibilitychange", wake, { once: true }));
     try {
-      for await (const { name, data } of events(position)) {
+      for await (const { sequence, changes } of events(position)) {
         pause = 1_000;
-        position = data.sequence;
-        if (name === "change") listener(data.changes);
-        if (name === "reset") listener();
+        position = sequence;
+        listener(changes);
       }
     } catch {
-      // The network or the server is gone, or the page was hidden; the next turn finds out.
+      // The network or the server is gone, or the page was hidden; the next turn finds out. A device
+      // that was revoked learns it here.
+      draw();
     }
     await sleep(pause);
     pause = Math.min(2 * pause, LONGEST_PAUSE);
@@ -51,8 +53,8 @@ async function* events(position) {
       const blocks = (text + value).split("\n\n");
       text = blocks.pop();
       for (const block of blocks) {
-        const found = /^event: (.*)\n[^]*^data: (.*)$/m.exec(block);
-        if (found) yield { name: found[1], data: JSON.parse(found[2]) };
+        const found = /^data: (.*)$/m.exec(block);
+        if (found) yield JSON.parse(found[1]);
       }
     }
   } finally {

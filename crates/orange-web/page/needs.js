@@ -1,11 +1,8 @@
 /** Everything that needs you, and every open task: read once, and kept current. */
 
-import { settle, tellError } from "./act.js";
-import { get, isRefused } from "./api.js";
-import { coalesce, draw, sleep } from "./draw.js";
-
-/** Requests for permission are in no transaction, so no event announces them. */
-const INTERVAL = 5_000;
+import { dismissOffline, settle, tellError } from "./act.js";
+import { get } from "./api.js";
+import { coalesce, draw } from "./draw.js";
 
 /** @type {{ items: Item[], tasks: Row[] | null }} */
 export const needs = { items: [], tasks: null };
@@ -13,6 +10,7 @@ export const needs = { items: [], tasks: null };
 /** Reads all of it; the last change that it shows. */
 export async function load() {
   const [attention, list] = await Promise.all([get("attention"), get("tasks")]);
+  dismissOffline();
   needs.tasks = list.tasks;
   setItems(attention.items);
   return Math.min(attention.as_of, list.as_of);
@@ -27,12 +25,4 @@ export function setItems(items) {
   if (keys(items) !== keys(needs.items)) settle();
   needs.items = items;
   draw();
-}
-
-/** Looks for requests while the page is visible. */
-export async function watch() {
-  while (!isRefused()) {
-    await sleep(INTERVAL);
-    if (!document.hidden) await get("attention").then(({ items }) => setItems(items), tellError);
-  }
 }

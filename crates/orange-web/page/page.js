@@ -1,14 +1,14 @@
 /** The page: which screen it shows, and what keeps that current. */
 
-import { dismissError, noticeView, tellError } from "./act.js";
+import { dismissError, hasError, noticeView, tellError } from "./act.js";
 import { Refusal, isRefused } from "./api.js";
 import * as create from "./create.js";
-import { device, pair } from "./device.js";
+import { device, mayAct, pair } from "./device.js";
 import { Diff } from "./diff.js";
 import { draw, setDrawing } from "./draw.js";
 import { listen } from "./events.js";
 import { html, render } from "./lit-html.js";
-import { load, needs, reload, watch } from "./needs.js";
+import { load, needs, reload } from "./needs.js";
 import * as queue from "./queue.js";
 import { Task } from "./task.js";
 
@@ -24,7 +24,7 @@ let listPosition = 0;
 function find(hash) {
   const [, task, isDiff] = /^#\/task\/(\w+)(\/diff)?$/.exec(hash) ?? [];
   if (task) return isDiff ? new Diff(task) : new Task(task);
-  return hash === "#/new" ? create : queue;
+  return hash === "#/new" && mayAct() ? create : queue;
 }
 
 function go() {
@@ -49,7 +49,7 @@ function view() {
         <h1 tabindex="-1">${screen.name}</h1>
       </header>
       ${noticeView()}
-      <main>${screen.view() ?? html`<p class="quiet">Loading …</p>`}</main>`,
+      <main>${screen.view() ?? (hasError() ? "" : html`<p class="quiet">Loading …</p>`)}</main>`,
     root,
   );
 }
@@ -68,23 +68,23 @@ async function start() {
   setDrawing(view);
   const error = await pair().catch(() => "orange does not answer");
   if (error) pairingError = `Pairing failed: ${error}.`;
-  if (!device()) return draw();
+  // The address with a code may be opened in this tab later.
   addEventListener("hashchange", go);
+  if (!device()) return draw();
   go();
   if (error) tellError(new Refusal({ message: pairingError }));
   const position = await load().catch((error) => {
     tellError(error);
     return 0;
   });
-  watch();
   listen(position, follow);
   addEventListener("visibilitychange", () => document.hidden || reload());
 }
 
-/** @param {Change[]} [changes] the tasks that have changed; any may have if it is absent */
+/** @param {Change[]} changes the tasks that have changed; any may have if there is none */
 function follow(changes) {
   reload();
-  if (!changes || changes.some((it) => it.task === screen.id)) screen.update?.();
+  if (!changes.length || changes.some((it) => it.task === screen.id)) screen.update?.();
 }
 
 start();

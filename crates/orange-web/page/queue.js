@@ -51,7 +51,7 @@ export function view() {
 /** @param {Item} item */
 function card({ kind, project, since, summary, text, task, request, question, command }) {
   const tone = TROUBLE.includes(kind) ? "bad" : kind === "review" ? "good" : "warn";
-  const heading = summary ?? text;
+  const heading = summary || text;
   return html`<li>
     <p class="meta">
       <span class="chip ${tone}">${title(kind)}</span><span>${project}</span>${age(since)}

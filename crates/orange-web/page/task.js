@@ -91,7 +91,7 @@ export class Task {
     const lines = [...entry, ...waits, ...(why?.events_since ?? [])];
     return section(
       "Why it is here",
-      lines.map((line) => html`<p>${sentence(line.text)}</p>`),
+      lines.map((line) => html`<p class="lines">${sentence(line.text)}</p>`),
       pull && html`<p>${link(pull.url, `Pull request ${pull.number}`)} is ${pull.state}.</p>`,
       task.issue && html`<p>It is for ${link(task.issue.url, `issue ${task.issue.number}`)}.</p>`,
     );
@@ -121,7 +121,10 @@ export class Task {
     this.isScreenOpen = isOpen;
     while (this.isScreenOpen) {
       try {
-        if (!document.hidden) this.screen = (await get(`tasks/${this.id}/logs`)).text.trimEnd();
+        if (!document.hidden) {
+          const { text } = await get(`tasks/${this.id}/logs`);
+          this.screen = text.trimEnd() || "It is empty.";
+        }
       } catch (error) {
         this.isScreenOpen = false;
         tellError(error);

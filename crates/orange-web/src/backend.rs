@@ -31,6 +31,8 @@ pub struct Backend {
     pub peer: Box<dyn Fn(SocketAddrV4, SocketAddrV4) -> Peer + Send + Sync>,
     /// Waits until something may have changed, at most this long; whether there was a sign.
     pub wait_for_change: Box<dyn Fn(Duration) -> bool + Send + Sync>,
+    /// The ids of the requests for permission that wait for an answer.
+    pub open_requests: Question<(), Vec<String>>,
     /// What was changed after a commit.
     pub commits_after: Question<u64, Commits>,
     /// The description of the API.

@@ -24,8 +24,8 @@ use tokio::time::timeout;
 use crate::answer::{Answer, Refusal};
 use crate::backend::{Backend, Change, Commit};
 use crate::limits::{
-    DEVICE_INTERVAL, HEARTBEAT, KEPT_EVENTS, MAX_STREAMS, POLL_INTERVAL, SIGN_INTERVAL, SIGN_LOOKS,
-    STREAM_QUEUE, STREAM_TIMEOUT,
+    DEVICE_INTERVAL, HEARTBEAT, KEPT_EVENTS, MAX_STREAMS, POLL_INTERVAL, REQUEST_INTERVAL,
+    SIGN_INTERVAL, SIGN_LOOKS, STREAM_QUEUE, STREAM_TIMEOUT,
 };
 
 /// The shape of an event.
@@ -34,12 +34,14 @@ pub const EVENT_SHAPE: &str = "orange.web.event/1";
 /// What `Commits::database` is without a database.
 const NO_DATABASE: (u64, u64) = (0, 0);
 
-/// The data of an event. Its name is `ready` for the first one, which has no changes; `change`; or
-/// `reset` if the number that the reader named does not exist: then it must read everything again.
+/// The data of an event. Its name is `ready` for the first one, which has no changes; `change`;
+/// `requests` if an agent has asked for permission or a request has ended, which is no commit and so
+/// has neither an id nor changes; or `reset` if the number that the reader named does not exist: then
+/// it must read everything again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[schemars(rename = "WebEvent")]
 pub struct Event {
-    /// The number of the commit, which is the id of the event.
+    /// The number of the commit, which is the id of the event; with `requests` that of the last event.
     pub sequence: u64,
     /// The tasks that the commit has changed.
     pub changes: Vec<Change>,
@@ -64,6 +66,15 @@ impl Message {
     fn of(commit: &Commit) -> Message {
         Message::new("change", commit.sequence, &commit.changes)
     }
+
+    /// Without an id, so that a reader resumes after the last commit.
+    fn requests(sequence: u64) -> Message {
+        let data = json!({ "schema": EVENT_SHAPE, "sequence": sequence, "changes": [] });
+        Message {
+            sequence,
+            text: format!("event: requests\ndata: {data}\n\n").into(),
+        }
+    }
 }
 
 /// The latest events.
@@ -80,6 +91,9 @@ struct Latest {
     messages: VecDeque<Message>,
     /// The devices that may use the API.
     devices: BTreeSet<String>,
+    /// The requests for permission that wait for an answer, and how often they have changed.
+    requests: BTreeSet<String>,
+    request_changes: u64,
 }
 
 /// What a stream does next.
@@ -126,6 +140,7 @@ impl Streams {
     /// Looks for changes until it is stopped. It has a thread of its own.
     pub fn poll(&self) {
         let mut since_devices = None;
+        let mut since_requests = None;
         let mut is_idle = true;
         let mut looks = 0_u32;
         while !self.is_stopped.load(Ordering::SeqCst) {
@@ -143,12 +158,15 @@ impl Streams {
             }
             if is_idle {
                 is_idle = false;
-                since_devices = None;
+                (since_devices, since_requests) = (None, None);
             }
-            let is_due = |since: Stopwatch| since.elapsed() >= DEVICE_INTERVAL;
-            if since_devices.is_none_or(is_due) {
+            if is_due(since_devices, DEVICE_INTERVAL) {
                 since_devices = Some(Stopwatch::start());
                 self.read_devices();
+            }
+            if is_due(since_requests, REQUEST_INTERVAL) {
+                since_requests = Some(Stopwatch::start());
+                self.read_requests();
             }
             self.read_changes();
         }
@@ -161,6 +179,22 @@ impl Streams {
         let mut latest = self.latest();
         if latest.devices != devices {
             latest.devices = devices;
+            drop(latest);
+            self.changed.send_replace(());
+        }
+    }
+
+    /// Notices requests for permission that were filed or have ended. They are in no commit. If they
+    /// cannot be read, the next round tries again.
+    fn read_requests(&self) {
+        let Ok(requests) = (self.backend.open_requests)(()) else {
+            return;
+        };
+        let requests: BTreeSet<String> = requests.into_iter().collect();
+        let mut latest = self.latest();
+        if latest.requests != requests {
+            latest.requests = requests;
+            latest.request_changes += 1;
             drop(latest);
             self.changed.send_replace(());
         }
@@ -240,9 +274,9 @@ impl Streams {
             streams.read_devices();
             streams.read_changes();
             let latest = streams.latest();
-            (latest.end, latest.replacements)
+            (latest.end, latest.replacements, latest.request_changes)
         });
-        let (last, replacements) = prepared.await.map_err(failed)?;
+        let (last, replacements, request_changes) = prepared.await.map_err(failed)?;
         let (sender, receiver) = mpsc::channel(STREAM_QUEUE);
         let first = match seen {
             Some(seen) if seen > last => Message::new("reset", last, &[]),
@@ -253,6 +287,7 @@ impl Streams {
             streams: Arc::clone(self),
             position: first.sequence,
             replacements,
+            request_changes,
             device,
             sender,
         };
@@ -270,6 +305,10 @@ impl Streams {
     }
 }
 
+fn is_due(since: Option<Stopwatch>, interval: Duration) -> bool {
+    since.is_none_or(|since| since.elapsed() >= interval)
+}
+
 fn unavailable(message: &str) -> Refusal {
     Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
 }
@@ -281,6 +320,8 @@ struct Stream {
     position: u64,
     /// The number of replacements of the database when it began, or at the last reset.
     replacements: u64,
+    /// How often the requests for permission had changed when it was last told.
+    request_changes: u64,
     device: String,
     sender: mpsc::Sender<Bytes>,
 }
@@ -313,6 +354,16 @@ impl Stream {
 
     /// Sends every event that is known; `None` ends the stream.
     async fn send_next(&mut self) -> Option<()> {
+        self.send_commits().await?;
+        let request_changes = self.streams.latest().request_changes;
+        if request_changes != self.request_changes {
+            self.request_changes = request_changes;
+            self.send(Message::requests(self.position)).await?;
+        }
+        Some(())
+    }
+
+    async fn send_commits(&mut self) -> Option<()> {
         loop {
             let messages = match self.streams.next(self.position, self.replacements) {
                 Next::Send(messages) if messages.is_empty() => return Some(()),

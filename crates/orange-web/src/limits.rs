@@ -53,6 +53,9 @@ pub const SIGN_LOOKS: u32 = 20;
 /// How often is checked whether the device of a stream was revoked.
 pub const DEVICE_INTERVAL: Duration = Duration::from_millis(400);
 
+/// How often is checked whether an agent asks for permission, which no commit says.
+pub const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
+
 /// How often a stream without events sends a comment, so that a dead connection is noticed.
 pub const HEARTBEAT: Duration = Duration::from_secs(15);
 

@@ -301,7 +301,9 @@ fn schema_of(parameter: &Parameter) -> Value {
         Kind::Integer => json!({ "type": "integer" }),
         Kind::Commit => json!({ "type": "string", "pattern": "^([0-9a-f]{40}|[0-9a-f]{64})$" }),
         Kind::Period => json!({ "type": "string", "pattern": "^[0-9]{1,6}[mhdw]$" }),
-        Kind::Text | Kind::PlainText => json!({ "type": "string", "maxLength": 65536 }),
+        Kind::Text | Kind::Summary | Kind::PlainText => {
+            json!({ "type": "string", "maxLength": 65536 })
+        }
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Choice(choices) => json!({ "type": "string", "enum": choices }),
     }

@@ -79,6 +79,8 @@ pub enum Kind {
     /// A duration such as `7d`.
     Period,
     Text,
+    /// A text of at least two words: the command could take one word for the name of a branch.
+    Summary,
     /// A text that the command would read from a file or its input if it began with `@` or were `-`.
     PlainText,
     Flag,
@@ -214,7 +216,7 @@ const CHANGE: &str = "orange.task.change/1";
 const STRATEGIES: &[&str] = &["auto", "ff", "merge", "rebase", "squash"];
 
 const NEW_TASK: &[Parameter] = &[
-    body("summary", Kind::Text, "").positional().required(),
+    body("summary", Kind::Summary, "").positional().required(),
     body("branch", Kind::Text, "--branch"),
     OF_PROJECT,
     body("context", Kind::PlainText, "--context"),

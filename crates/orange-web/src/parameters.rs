@@ -210,6 +210,7 @@ fn fits(kind: Kind, text: &str) -> bool {
                 && ["m", "h", "d", "w"].contains(&unit)
         }
         Kind::Text => is_text(text),
+        Kind::Summary => is_text(text) && text.split_whitespace().nth(1).is_some(),
         Kind::PlainText => is_text(text) && text != "-" && !text.starts_with('@'),
         Kind::Choice(choices) => choices.contains(&text),
         Kind::Names | Kind::Flag => false,
@@ -246,7 +247,10 @@ fn expectation(kind: Kind) -> &'static str {
         Kind::Commit => "it must be the full hash of a commit",
         Kind::Period => "it must be a duration such as `24h` or `7d`",
         Kind::Text => "it must be a text without NUL, at most 64 KiB",
-        Kind::PlainText => "it must be a text without NUL, not `-`, and not begin with `@`",
+        Kind::Summary => "it must be a text of at least two words without NUL, at most 64 KiB",
+        Kind::PlainText => {
+            "it must be a text without NUL, at most 64 KiB, not `-`, and not begin with `@`"
+        }
         Kind::Flag => "it must be true or false",
         Kind::Choice(_) => "it must be one of the allowed words",
     }
@@ -341,7 +345,8 @@ mod tests {
                             drop(given.body.insert(parameter.name.to_owned(), value.into()));
                         }
                     }
-                    let is_text = matches!(parameter.kind, Kind::Text | Kind::PlainText);
+                    let is_text =
+                        matches!(parameter.kind, Kind::Text | Kind::Summary | Kind::PlainText);
                     match given.values_of(parameter) {
                         Err(_) => {}
                         Ok(values) => assert!(is_text, "{}: {values:?}", parameter.name),
@@ -355,7 +360,7 @@ mod tests {
     fn a_text_stays_a_value_of_its_option() {
         for operation in OPERATIONS {
             for parameter in operation.parameters {
-                if parameter.kind != Kind::Text {
+                if !matches!(parameter.kind, Kind::Text | Kind::Summary) {
                     continue;
                 }
                 let is_joined = parameter.word != Word::Positional;
@@ -364,11 +369,13 @@ mod tests {
             }
         }
         let create = operation("/api/v1/tasks", false);
-        let hostile = values(&[], "", r#"{"summary":"--no-spawn","branch":"--all"}"#);
+        let hostile = values(&[], "", r#"{"summary":"--no-spawn it","branch":"--all"}"#);
         assert_eq!(
             words(&hostile, create),
-            "orange task create --json --branch=--all --wait=5 -- --no-spawn"
+            "orange task create --json --branch=--all --wait=5 -- --no-spawn it"
         );
+        let branch = values(&[], "", r#"{"summary":"branch"}"#);
+        assert!(branch.words(create).is_err(), "one word would be a branch");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The web API against a bare server of the same library.
 //!
 //! Run with `cargo bench -p orange --bench web`; `STREAMS` sets the number of event streams (default
-//! 200), `SECONDS` how long to watch idle ones (default 30). Fails if a read takes more than twice
+//! 200), `SECONDS` how long to watch idle ones (default 30), and `TTYD` names a ttyd to compare the
+//! screen of an agent with. Fails if a read takes more than twice
 //! as long as the same question to the driver, if an event is lost or comes twice, or if the idle
 //! server takes more than 1 % of a core.
 
@@ -14,6 +15,7 @@
 )]
 
 mod fleet;
+mod ttyd;
 
 use std::convert::Infallible;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -37,6 +39,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::{Barrier, broadcast, mpsc};
 
 use crate::fleet::{Fleet, number, used};
+use crate::ttyd::Ttyd;
 
 /// The variable that makes this program the bare server.
 const BARE: &str = "BARE_SERVER";
@@ -299,6 +302,40 @@ fn print(what: &str, times: &mut [Duration]) {
     println!("{what:<44} p50 {half:8.2} ms   p99 {most:8.2} ms");
 }
 
+/// The screen of an agent as the page shows it, beside a terminal over a websocket and a bare
+/// snapshot by tmux.
+fn compare_screens(fleet: &Fleet, server: &Server, runtime: &Runtime) {
+    let path = format!("/api/v1/tasks/{}/logs", fleet.tasks[0].as_str());
+    print(
+        "screen of an agent: orange web",
+        &mut server.read(runtime, &path),
+    );
+    let panes = fleet
+        .tmux(&["list-panes", "-a", "-F", "#{pane_id} #{session_name}"])
+        .output();
+    let panes = String::from_utf8(panes.unwrap().stdout).unwrap();
+    let (pane, session) = panes.lines().next().unwrap().split_once(' ').unwrap();
+    let snapshots = (0..READS).map(|_| {
+        let start = Instant::now();
+        let snapshot = fleet.tmux(&["capture-pane", "-p", "-t", pane]).output();
+        assert!(snapshot.unwrap().status.success());
+        start.elapsed()
+    });
+    print(
+        "screen of an agent: bare tmux capture-pane",
+        &mut snapshots.collect::<Vec<Duration>>(),
+    );
+    let Ok(program) = std::env::var("TTYD") else {
+        println!("typing through ttyd: NOT MEASURED (set TTYD)");
+        return;
+    };
+    // What the line at the bottom shows must not be taken for an echo.
+    let status = fleet.tmux(&["set-option", "-g", "status", "off"]).status();
+    assert!(status.unwrap().success());
+    let mut terminal = Ttyd::start(&program, &fleet.tmux(&["attach", "-t", session]));
+    print("typing through ttyd and tmux", &mut terminal.echoes(READS));
+}
+
 fn main() {
     if let Ok(rows) = std::env::var(BARE) {
         return serve_bare(rows);
@@ -332,6 +369,8 @@ fn main() {
     print("read of 50 tasks: orange web", &mut read);
     let ratio = percentile(&mut read, 50) / percentile(&mut driver, 50);
     println!("ratio to the driver {ratio:.2} (limit {READ_RATIO})");
+
+    compare_screens(&fleet, &ours, &runtime);
 
     let (mut heard, begun) = bare.listen(&runtime, streams);
     println!("{streams} streams began in {begun:.2?}: bare axum");

@@ -71,6 +71,7 @@ pub enum DriverError {
         what: &'static str,
         value: String,
         reason: &'static str,
+        hint: &'static str,
     },
     #[error(
         "cannot change task `{task}`: it has changed since you saw it, and is in `{status}` now"
@@ -484,6 +485,7 @@ impl From<GitError> for DriverError {
                 what,
                 value,
                 reason,
+                hint: "check the name with `git check-ref-format --branch NAME`",
             },
             GitError::NoRescue { task, number } => DriverError::NoRescue {
                 task: TaskId::new(task),

@@ -162,8 +162,9 @@ impl DriverError {
                 )
                 .details(json!({ "path": path.to_string_lossy() })),
 
-            DriverError::NameInvalid { .. } => Report::new(Kind::Usage, "name-invalid")
-                .hint("check the name with `git check-ref-format --branch NAME`"),
+            DriverError::NameInvalid { hint, .. } => {
+                Report::new(Kind::Usage, "name-invalid").hint(*hint)
+            }
             DriverError::BranchUnusable { branch, problem } => {
                 Report::new(Kind::Refused, "branch-unusable")
                     .hint(match problem {

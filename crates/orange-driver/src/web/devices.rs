@@ -99,13 +99,14 @@ struct CodeFile {
 }
 
 impl Web {
-    /// A new code with which one device of this name can be paired.
+    /// A new code with which one device of this name can be paired; an earlier one for this name
+    /// can no longer be used.
     pub fn add_code(&self, name: &str, scope: DeviceScope) -> Result<PairingCode, DriverError> {
         self.callers.require_user("pair a device")?;
         require_name(name)?;
         self.require_folders()?;
         self.require_free(name)?;
-        self.remove_expired_codes()?;
+        self.remove_codes(name)?;
         if names_in(&self.codes())?.len() >= MAX_CODES {
             let what = "too many codes wait; each expires after 10 minutes";
             return Err(DriverError::DevicesFull { what });
@@ -177,13 +178,16 @@ impl Web {
         Ok(Some(device))
     }
 
-    /// Revokes a device: its token is refused from now on.
+    /// Revokes a device, or the code that would pair it: neither can be used from now on.
     pub fn revoke(&self, name: &str) -> Result<(), DriverError> {
         self.callers.require_user("revoke a device")?;
         require_name(name)?;
+        // First the code, so that nothing pairs the device again.
+        let had_code = self.remove_codes(name)?;
         let path = self.devices_folder().join(name);
         match fs::remove_file(&path) {
             Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && had_code => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(DriverError::NoDevice(name.to_owned()))
             }
@@ -222,16 +226,22 @@ impl Web {
         Ok(())
     }
 
-    fn remove_expired_codes(&self) -> Result<(), DriverError> {
+    /// Removes the codes that have expired and those for a device; whether there was one for it.
+    fn remove_codes(&self, device: &str) -> Result<bool, DriverError> {
+        let mut had_code = false;
         for name in names_in(&self.codes())? {
             let path = self.codes().join(name);
-            let expires_at = read::<CodeFile>(&path).map(|it| it.expires_at);
-            if expires_at.is_ok_and(|it| it <= clock::now()) {
+            let Ok(code) = read::<CodeFile>(&path) else {
+                continue;
+            };
+            let (is_expired, is_for_it) = (code.expires_at <= clock::now(), code.name == device);
+            if is_expired || is_for_it {
                 // Another process may have used or removed it.
-                let _gone = fs::remove_file(&path);
+                let is_removed = fs::remove_file(&path).is_ok();
+                had_code |= is_removed && is_for_it && !is_expired;
             }
         }
-        Ok(())
+        Ok(had_code)
     }
 
     /// Makes the folders, which only the user may enter.
@@ -305,6 +315,7 @@ fn require_name(name: &str) -> Result<(), DriverError> {
         what: "the name of a device",
         value: name.to_owned(),
         reason: "it may have lowercase letters, digits and dashes, at most 40",
+        hint: "for example `orange web pair phone`",
     })
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod changes;
 pub(crate) mod devices;
 pub(crate) mod peer;
+pub(crate) mod requests;
 mod webhooks;
 
 use std::sync::Arc;

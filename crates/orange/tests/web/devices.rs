@@ -189,3 +189,29 @@ fn an_uninstall_removes_the_devices() {
         stage.web_files("devices")
     );
 }
+
+#[test]
+fn a_code_can_be_taken_back() {
+    let stage = Stage::new("minimal");
+    let api = Api::start(&stage);
+    let code = || {
+        let (exit, answer) = stage.json(&["web", "pair", "phone", "--json"]);
+        assert_eq!(exit, 0, "{answer}");
+        answer["code"].as_str().unwrap().to_owned()
+    };
+    let pair = |code: &str| {
+        api.post("/api/v1/pair", "", &json!({ "code": code }))
+            .status
+    };
+    let replaced = code();
+    let revoked = code();
+    assert_eq!(pair(&replaced), 401, "a later code replaces it");
+    stage.run_ok(&["web", "revoke", "phone"]);
+    assert_eq!(pair(&revoked), 401);
+    let (exit, answer) = stage.json(&["web", "revoke", "phone", "--json"]);
+    assert_eq!(exit, 4, "nothing is left to revoke: {answer}");
+    assert_eq!(pair(&code()), 200);
+    let (exit, answer) = stage.json(&["web", "pair", "My phone", "--json"]);
+    assert_eq!(exit, 2);
+    assert!(!answer.to_string().contains("check-ref-format"), "{answer}");
+}

@@ -3,8 +3,9 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::browser::{asking, payload};
 use crate::client::Api;
 use crate::schema_check::judge;
 use crate::support::Stage;
@@ -48,8 +49,11 @@ impl Reader {
             } else if let Some(it) = line.strip_prefix("data: ") {
                 data = serde_json::from_str(it).ok();
             }
-            if let (Some(name), Some(id), Some(data)) = (&name, id, &data) {
+            if let (Some(name), Some(data)) = (&name, &data) {
                 judge(data);
+                // An event about requests has no id, so that a reader resumes after the last commit.
+                assert_eq!(id.is_none(), name == "requests");
+                let id = id.unwrap_or_else(|| data["sequence"].as_u64().unwrap());
                 return (name.clone(), id, Value::clone(data));
             }
         }
@@ -168,4 +172,58 @@ fn a_number_that_does_not_exist_resets_the_reader() {
             break;
         }
     }
+}
+
+#[test]
+fn requests_for_permission_are_announced_and_have_no_position() {
+    let stage = Stage::new("minimal");
+    stage.script(
+        "worker-1",
+        &format!("{}wait\n", asking("make it", "answer")),
+    );
+    let id = stage.create(&["one", "Ask for permission"]);
+    let api = Api::start(&stage);
+    let token = api.pair(&stage, "phone", "act");
+    let mut reader = Reader::open(&api, &token, None);
+    let mut last = reader.next().1;
+    let mut next_request = |reader: &mut Reader| loop {
+        let (name, id, data) = reader.next();
+        assert!(id >= last, "{id} comes after {last}");
+        last = id;
+        if name == "requests" {
+            assert_eq!(data["changes"], json!([]));
+            return;
+        }
+        assert_eq!(name, "change");
+    };
+    let open = || {
+        let items = api.get("/api/v1/attention", &token).json();
+        let items = items["items"].as_array().unwrap().iter();
+        let requests = items.filter_map(|it| it["request"]["id"].as_str().map(str::to_owned));
+        requests.collect::<Vec<String>>()
+    };
+    stage.run_ok(&["task", "spawn", id.as_str()]);
+    next_request(&mut reader);
+    let asked = open();
+    assert_eq!(asked.len(), 1);
+    let allow = format!("/api/v1/requests/{}/allow", asked[0]);
+    assert_eq!(api.post(&allow, &token, &json!({})).status, 200);
+    next_request(&mut reader);
+    assert_eq!(open(), [""; 0]);
+
+    // A hook that is killed ends its request, which nothing but the lock says.
+    stage.wait_for_turn("worker-1");
+    let payload = payload("make it again").to_string();
+    stage.script("payload", &payload);
+    stage.script(
+        "worker-2",
+        "orange agent-ask < $SCRIPTS/payload > $SCRIPTS/answer-2 & hook=$!\n\
+         pause stop\nkill -9 $hook\nwait\n",
+    );
+    stage.run_ok(&["task", "tell", id.as_str(), "-m", "again"]);
+    next_request(&mut reader);
+    assert_eq!(open().len(), 1);
+    stage.script("stop", "");
+    next_request(&mut reader);
+    assert_eq!(open(), [""; 0]);
 }

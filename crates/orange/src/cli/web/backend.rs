@@ -23,6 +23,7 @@ pub fn backend(program: Program, environment: &Environment) -> Result<Backend, E
     };
     let watcher = driver(&environment)?.web;
     let watch = watcher.watch_changes();
+    let requests = watcher.watch_requests();
     let ask = Arc::new(move || new_driver().map(|driver| driver.web));
     let hints = driver(&environment)?.forge;
     let (device, devices, pair, secret, peer) = (
@@ -75,6 +76,10 @@ pub fn backend(program: Program, environment: &Environment) -> Result<Backend, E
             },
         ),
         wait_for_change: Box::new(move |limit| watch.wait(limit)),
+        open_requests: Box::new(move |()| {
+            let found = requests.open().map_err(|it| it.to_string())?;
+            Ok(found.into_iter().map(|it| it.as_str().to_owned()).collect())
+        }),
         commits_after: Box::new(move |sequence| {
             let found = watcher
                 .commits_after(sequence)

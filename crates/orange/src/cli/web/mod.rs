@@ -124,7 +124,7 @@ fn serve(
             stopper.stop();
         }
     });
-    announce(&server, output)?;
+    announce(&server, args.public_url.as_ref(), output)?;
     server.run();
     handle.close();
     // This does not block: closing the handle has ended the listener's wait for signals.
@@ -132,7 +132,11 @@ fn serve(
     Ok(Exit::Ok)
 }
 
-fn announce(server: &Server, output: &mut Output) -> Result<(), Error> {
+fn announce(
+    server: &Server,
+    public_url: Option<&PublicUrl>,
+    output: &mut Output,
+) -> Result<(), Error> {
     let address = server.address();
     let body = Body {
         address: address.to_string(),
@@ -143,8 +147,13 @@ fn announce(server: &Server, output: &mut Output) -> Result<(), Error> {
     }
     let text = format!("web page on {}; stop with Ctrl-C", body.url);
     output.answer(&Text::line(Style::Plain, &text))?;
-    let hint = "pair a device with `orange web pair NAME`";
-    super::narrate_hint(hint, output);
+    let option = match (public_url, address.port()) {
+        (Some(url), _) => format!(" --public-url {url}"),
+        (None, PORT) => String::new(),
+        (None, port) => format!(" --port {port}"),
+    };
+    let hint = format!("pair a device with `orange web pair NAME{option}`");
+    super::narrate_hint(&hint, output);
     Ok(())
 }
 

@@ -15,7 +15,7 @@ use crate::output::{Output, Style, Text, with_local_times};
 ///
 /// Open the URL on the device. The code is behind `#`, so that no server and no proxy sees it. It
 /// works once and for 10 minutes. The page exchanges it for a token of the device, which you can
-/// revoke with `orange web revoke`.
+/// revoke with `orange web revoke`. A new code for the same name replaces the last one.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A name for the device, such as `phone`.
@@ -82,6 +82,6 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     output.answer(&Text::line(Style::Plain, &url))?;
     let until = with_local_times(&added.expires_at.to_string()).into_owned();
-    narrate_hint(&format!("it works once, until {until}"), output);
+    narrate_hint(&format!("the code works once, until {until}"), output);
     Ok(Exit::Ok)
 }

@@ -9,7 +9,8 @@ use crate::output::{Output, Style, Text};
 
 /// Revoke a device.
 ///
-/// Its token is refused from now on, and its open event streams end within a second.
+/// Its token is refused from now on, and its open event streams end within a second. A code that
+/// was not used yet can no longer be used either.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The name of the device.

@@ -70,6 +70,23 @@ impl Scene {
         answers.map(|it| it.as_str().unwrap().to_owned()).collect()
     }
 
+    /// Holds every read of the page until they are released, as a slow network does.
+    fn hold_reads(&self) {
+        self.browser.run(
+            "const send = window.fetch;
+            const held = new Promise((release) => (window.releaseReads = release));
+            window.fetch = async (path, options) => {
+                if (options.method !== 'POST') await held;
+                return send(path, options);
+            };",
+            &[],
+        );
+    }
+
+    fn release_reads(&self) {
+        self.browser.run("window.releaseReads()", &[]);
+    }
+
     /// Tells the page that its tab is hidden, or visible again.
     fn set_hidden(&self, is_hidden: bool) {
         self.browser.run(
@@ -100,14 +117,19 @@ impl Scene {
 }
 
 /// A script for a worker that asks for permission as Claude Code does, and keeps the answer.
-fn asking(command: &str, name: &str) -> String {
-    let payload = json!({
+pub fn asking(command: &str, name: &str) -> String {
+    let payload = payload(command);
+    format!("printf '%s' '{payload}' | orange agent-ask | give {name}\n")
+}
+
+/// What Claude Code's hook is given when it asks for permission.
+pub fn payload(command: &str) -> Value {
+    json!({
         "cwd": "/tmp",
         "hook_event_name": "PermissionRequest",
         "tool_name": "Bash",
         "tool_input": { "command": command },
-    });
-    format!("printf '%s' '{payload}' | orange agent-ask | give {name}\n")
+    })
 }
 
 /// The texts of an array.

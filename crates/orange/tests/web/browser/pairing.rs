@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::webdriver::Browser;
 use super::{Scene, texts};
+use crate::client::Api;
 use crate::support::Stage;
 
 /// A development server of an agent: the first bytes of every request that reaches it.
@@ -132,4 +134,56 @@ fn row_31_a_revoked_device_asks_once_more_and_is_silent() {
     browser.open(&used);
     browser.wait_for("Pairing failed: the code is unknown, used or expired.");
     assert_eq!(browser.value("location.hash"), "");
+}
+
+#[test]
+fn an_address_with_a_code_pairs_a_tab_that_is_open_already() {
+    let stage = Stage::new("minimal");
+    let api = Api::start(&stage);
+    let browser = Browser::start();
+    browser.open(&format!("http://127.0.0.1:{}/", api.port));
+    browser.wait_for("This device is not paired.");
+    let scene = Scene {
+        stage,
+        api,
+        browser,
+    };
+    let url = scene.pairing_url("phone", "read");
+    scene.browser.open(&url);
+    scene.browser.wait_for("Needs you");
+    assert_eq!(
+        scene.browser.value("location.href"),
+        json!(scene.url()),
+        "the code is not in the address any more"
+    );
+    // A device that may only read gets no form.
+    scene.browser.run("location.hash = '#/new'", &[]);
+    scene.browser.wait_for("Needs you");
+    assert_eq!(scene.browser.value("document.forms.length"), 0);
+    scene.assert_quiet(&[]);
+}
+
+#[test]
+fn a_screen_that_could_not_be_read_is_read_once_the_server_answers() {
+    let stage = Stage::new("minimal");
+    let id = stage.create(&["Add a line"]);
+    let scene = Scene::new(stage);
+    let browser = &scene.browser;
+    browser.run(
+        "window.send = fetch; window.fetch = () => Promise.reject(new TypeError());",
+        &[],
+    );
+    browser.run(
+        "location.hash = `#/task/${arguments[0]}`",
+        &[json!(id.as_str())],
+    );
+    browser.wait_until("document.body.innerText.startsWith('‹')");
+    browser.run("return new Promise(requestAnimationFrame)", &[]);
+    assert!(!browser.text().contains("Why it is here"));
+    browser.run("window.fetch = window.send", &[]);
+    scene.set_hidden(true);
+    scene.set_hidden(false);
+    browser.wait_for("Why it is here");
+    browser.wait_until("!document.body.innerText.includes('does not answer')");
+    scene.assert_quiet(&[]);
 }

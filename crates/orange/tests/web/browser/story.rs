@@ -107,11 +107,11 @@ fn a_task_is_created() {
     scene.stage.wait_for_status(&id, "working");
     // A refusal is shown, and what was written stays.
     browser.tap("New task");
-    browser.write("[name=summary]", "Second");
+    browser.write("[name=summary]", "Second task");
     browser.write("[name=context]", "@/etc/passwd");
     browser.tap("Create");
     browser.wait_for("context");
     let kept = browser.value("document.querySelector('[name=summary]').value");
-    assert_eq!(kept, json!("Second"));
+    assert_eq!(kept, json!("Second task"));
     scene.assert_quiet(&["status of 400"]);
 }
