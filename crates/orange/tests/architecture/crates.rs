@@ -32,12 +32,13 @@ const GRAPH: &[(&str, &[&str])] = &[
             "orange-web",
         ],
     ),
+    ("orange-fleet", &[]),
     ("orange-mcp", &[]),
     ("orange-web", &["orange-config"]),
 ];
 
 /// The crates that touch nothing except their arguments.
-const PURE: &[&str] = &["orange-engine", "orange-check"];
+const PURE: &[&str] = &["orange-engine", "orange-check", "orange-fleet"];
 
 /// The allowed dependencies of the pure crates: parsers, data, a hash, and nothing that acts.
 const PURE_MAY_USE: &[&str] = &[
@@ -45,6 +46,7 @@ const PURE_MAY_USE: &[&str] = &[
     "pulldown-cmark",
     "schemars",
     "serde",
+    "serde_json",
     "sha2",
     "thiserror",
 ];

@@ -75,9 +75,13 @@ const DOORS: &[Door] = &[
 pub fn check(source: &Source) -> Vec<Violation> {
     let inside = source.path.as_str();
     let is_product = inside.starts_with("crates/orange") && inside.contains("/src/");
-    let is_pure = ["crates/orange-engine/", "crates/orange-check/"]
-        .iter()
-        .any(|it| inside.starts_with(it));
+    let is_pure = [
+        "crates/orange-engine/",
+        "crates/orange-check/",
+        "crates/orange-fleet/",
+    ]
+    .iter()
+    .any(|it| inside.starts_with(it));
     if !is_product || is_pure {
         return Vec::new();
     }

@@ -1,0 +1,139 @@
+//! The server's side: a reference for what each call does.
+//!
+//! A ledger is what one organisation has on the server. Every call is one transaction: it compares,
+//! changes and answers at once. The fields are public, because the SQL server is tested by
+//! comparing its rows with them.
+
+mod holding;
+mod log;
+mod mail;
+mod runners;
+mod views;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use log::{Placement, Row};
+pub use mail::{MailRecord, MailState};
+pub use runners::{Hearing, RunnerRecord};
+
+use crate::capability::Needs;
+use crate::chain::{Head, Sha};
+use crate::ids::{Epoch, Incarnation, MailId, OrgId, RunnerId, TaskId, Timeline};
+use crate::message::{Rest, Summary, Wip};
+use crate::time::{Period, Timestamp};
+
+/// After this many claims without a change of status a task waits for a person.
+pub const MOST_ATTEMPTS: u32 = 5;
+
+/// The server's periods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LedgerTerms {
+    /// The longest time that a runner may ask for before its tasks are given to others.
+    pub longest_lost_after: Period,
+    /// A longer gap between two marks of the coordinator means that runners could not be heard.
+    pub longest_gap: Period,
+}
+
+impl Default for LedgerTerms {
+    fn default() -> Self {
+        Self {
+            longest_lost_after: Period::seconds(15 * 60),
+            longest_gap: Period::seconds(15),
+        }
+    }
+}
+
+/// What one organisation has on the server.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ledger {
+    pub org: OrgId,
+    pub terms: LedgerTerms,
+    pub timeline: Timeline,
+    /// How many epochs were drawn. A database keeps it in a sequence.
+    pub epochs: u64,
+    /// How many rows the feed has.
+    pub sequence: u64,
+    pub hearing: Hearing,
+    /// After a failover nothing is claimed before this: runners first name what they hold.
+    pub claims_from: Timestamp,
+    pub runners: BTreeMap<RunnerId, RunnerRecord>,
+    pub tasks: BTreeMap<TaskId, TaskRecord>,
+    pub mail: BTreeMap<MailId, MailRecord>,
+    pub texts: BTreeMap<Sha, String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TaskRecord {
+    pub needs: Needs,
+    pub priority: i64,
+    /// The tasks that have to end before it is offered.
+    pub after: BTreeSet<TaskId>,
+    pub parent: Option<TaskId>,
+    pub log: Vec<Row>,
+    /// The epoch of the last holder. It stays after a release, so that a repeated append of that
+    /// holder is recognised.
+    pub epoch: Epoch,
+    pub owner: Option<Owner>,
+    /// How it waits while it has no owner.
+    pub rest: Rest,
+    /// How often it was released; such tasks are claimed first.
+    pub returns: u32,
+    /// Claims since its status changed.
+    pub attempts: u32,
+    /// Since when it waits.
+    pub since: Timestamp,
+    pub summary: Summary,
+    pub wip: Option<Wip>,
+}
+
+/// The incarnation that holds a task.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Owner {
+    pub runner: RunnerId,
+    pub incarnation: Incarnation,
+}
+
+impl TaskRecord {
+    pub fn head(&self) -> Head {
+        let last = self.log.last();
+        last.map_or_else(Head::default, |row| row.commit.head())
+    }
+
+    pub fn is_owned_by(&self, runner: &RunnerId, incarnation: Incarnation) -> bool {
+        let mut owner = self.owner.iter();
+        owner.any(|it| it.runner == *runner && it.incarnation == incarnation)
+    }
+}
+
+impl Ledger {
+    pub fn new(org: OrgId, terms: LedgerTerms) -> Self {
+        Self {
+            org,
+            terms,
+            timeline: Timeline::default(),
+            epochs: 0,
+            sequence: 0,
+            hearing: Hearing::default(),
+            claims_from: Timestamp::default(),
+            runners: BTreeMap::new(),
+            tasks: BTreeMap::new(),
+            mail: BTreeMap::new(),
+            texts: BTreeMap::new(),
+        }
+    }
+
+    /// The database was promoted or restored, and may lack what it had acknowledged.
+    pub fn restored(&mut self, now: Timestamp) {
+        self.timeline = self.timeline.next();
+        self.hearing.begin(now);
+        self.claims_from = now + self.terms.longest_lost_after;
+    }
+
+    fn draw_epoch(&mut self) -> Epoch {
+        self.epochs = self.epochs.saturating_add(1);
+        Epoch::compose(self.timeline, self.epochs)
+    }
+}
+
+#[cfg(test)]
+mod tests;
