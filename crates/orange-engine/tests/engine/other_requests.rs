@@ -371,6 +371,23 @@ fn a_verb_is_available_only_in_its_states() {
 }
 
 #[test]
+fn a_review_that_asks_for_changes_accepts_a_message() {
+    for name in ["default", "github", "minimal", "respawn", "session"] {
+        let workflow = shipped_workflow(name);
+        let mut world = World::placed(&workflow, "reviewing");
+        let context = world.context();
+        let ways = next_steps(&workflow, &world.task, &context);
+        let mut changes = ways
+            .iter()
+            .filter(|way| way.verbs.contains(&Verb::RequestChanges));
+        assert!(
+            changes.next().is_some_and(|way| way.accepts_message),
+            "{name}"
+        );
+    }
+}
+
+#[test]
 fn failed_effects_are_retried_before_an_edge_is_taken() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "reviewing");
