@@ -312,7 +312,7 @@ const COMMANDS: &[CommandCase] = &[
     covered_elsewhere(
         "web revoke",
         "rows_31_44_a_revoked_device_is_refused_and_its_streams_end",
-        ("phone", "device-not-found"),
+        ("tablet", "device-not-found"),
     ),
     case("web webhook", "", ("--off --new", "usage")),
     in_words("web openapi", "", TOO_MUCH),
