@@ -34,17 +34,16 @@ pub(super) fn take_over(
     steps.record(Fact::HarnessReplaced {
         role: spawn.role.clone(),
         reviews: chosen_for(steps, &spawn.role) == HarnessChoice::Review,
-        from: spawn.harness,
+        from: spawn.harness.clone(),
         to: harness.clone(),
         reason: reason.to_owned(),
     });
     let start = Effect::Spawn(Spawn {
-        run: steps.fresh_run(),
         harness: harness.clone(),
         // Names of models and efforts belong to one harness.
         model: None,
         effort: None,
-        ..spawn
+        ..spawn.with_run(steps.fresh_run())
     });
     steps.plan_timed_effect(planned.plan, start, planned.on_error, planned.timeout);
 }
