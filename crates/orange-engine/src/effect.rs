@@ -5,7 +5,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::context_file::relative_path;
 use crate::delegation::ChildMerge;
 use crate::document::SectionName;
 use crate::forge::pull_request::PullRequestLink;
@@ -171,20 +170,6 @@ pub struct Spawn {
     pub plans: bool,
     /// How many seconds to wait before the start.
     pub delay: u64,
-}
-
-impl Spawn {
-    /// The same start as another run. The prompt may name a file of the run.
-    pub(crate) fn with_run(self, run: RunId) -> Spawn {
-        let prompt = self
-            .prompt
-            .replace(&relative_path(&self.run), &relative_path(&run));
-        Spawn {
-            run,
-            prompt,
-            ..self
-        }
-    }
 }
 
 /// Which agents to kill, with the processes they left running.

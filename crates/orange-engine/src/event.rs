@@ -48,7 +48,7 @@ struct StoredEvent {
     /// The time it was recorded.
     at: Timestamp,
     /// The format that a reader must know; absent if it is the first one.
-    #[serde(default = "format::first")]
+    #[serde(default = "format::first", skip_serializing_if = "format::is_first")]
     format: u32,
     /// What happened.
     #[serde(flatten)]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::hooks;
 use super::plan_builder::PlanBuilder;
+use crate::context_file::relative_path;
 use crate::effect::{Effect, NotifyRole, Spawn};
 use crate::event::Fact;
 use crate::evidence::Evidence;
@@ -240,6 +241,16 @@ pub(super) fn spawn(
         plans,
         delay,
     })
+}
+
+/// The same start as another run. The prompt may name a file of the run.
+pub(super) fn as_run(spawn: Spawn, run: RunId) -> Spawn {
+    let (old, new) = (relative_path(&spawn.run), relative_path(&run));
+    Spawn {
+        run,
+        prompt: spawn.prompt.replace(&old, &new),
+        ..spawn
+    }
 }
 
 /// The prompt for respawning a role in the current status.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use orange_engine::effect::{Effect, EffectClass, EffectId, Spawn};
+use orange_engine::effect::{Effect, EffectClass, EffectId, PlannedEffect, Spawn};
 use orange_engine::event::{Event, Fact};
 use orange_engine::evidence::Evidence;
 use orange_engine::input::{Cause, Observation, RequestKind};
@@ -123,7 +123,8 @@ fn move_task(world: &mut World<'_>) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The task without what differs between two plans of the same: ids, versions and times.
+/// The task without what differs between two plans of the same: ids, versions and times. An effect
+/// that must not happen twice keeps its id, and so may come before the others the second time.
 #[derive(Debug, PartialEq)]
 struct Essence {
     workspace: Workspace,
@@ -134,10 +135,12 @@ struct Essence {
 
 fn essence(task: &Task) -> Essence {
     let runs = task.runs.iter();
+    let mut effects: Vec<_> = waiting(task).map(|(_, effect)| effect.label()).collect();
+    effects.sort_unstable();
     Essence {
         workspace: task.workspace.clone(),
         coming: coming(task),
-        effects: waiting(task).map(|(_, effect)| effect.label()).collect(),
+        effects,
         live: runs
             .map(|(role, run)| (role.clone(), run.state.is_live()))
             .collect(),
@@ -291,6 +294,22 @@ fn a_failed_release_is_done_and_what_it_stopped_goes_on() {
     world.settle();
     assert!(world.task.pending.is_empty());
     assert_eq!(world.task.unfinished_plan, None);
+}
+
+/// A retried acquisition and a new one may wait at the same time.
+#[test]
+fn only_one_workspace_is_acquired() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::begin(&workflow);
+    world.move_to(Role::Human, "planning");
+    let again = world.task.pending[0].planned.clone();
+    world.fact(Fact::EffectPlanned(PlannedEffect {
+        id: EffectId(world.task.version + 1),
+        ..again
+    }));
+    let plan = world.observe(Observation::Moved);
+    let acquired = shown_plan(&plan).matches("acquire_workspace").count();
+    assert_eq!(acquired, 1);
 }
 
 #[test]

@@ -95,7 +95,7 @@ impl Stage {
         let home = self.path("person/orange");
         fs::create_dir_all(&home).unwrap();
         let mode = match around {
-            Around::Nothing => "off",
+            Around::Nothing | Around::Freezable => "off",
             Around::Sandbox => "required",
             Around::Partial => "auto",
         };
@@ -116,7 +116,7 @@ impl Stage {
         for role in roles {
             let mut bodies = requests.iter().filter(|it| it["role"] == *role);
             let mark = match around {
-                Around::Sandbox | Around::Nothing => "host-is-orange",
+                Around::Sandbox | Around::Nothing | Around::Freezable => "host-is-orange",
                 Around::Partial => "ORANGE_SANDBOX_CALLS=",
             };
             let is_inside = bodies.any(|it| it["body"].to_string().contains(mark));

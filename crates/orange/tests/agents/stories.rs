@@ -77,7 +77,7 @@ fn turn_requests(requests: &[Value], role: &str, turn: u64) -> String {
 fn run_story(around: Around, worker: Agent, reviewer: Agent) {
     let stage = Stage::around(around, &[worker, reviewer]);
     let before = match around {
-        Around::Nothing => "",
+        Around::Nothing | Around::Freezable => "",
         Around::Sandbox => READ_SECRETS,
         Around::Partial => READ_OUTSIDE,
     };

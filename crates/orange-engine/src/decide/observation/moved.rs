@@ -130,19 +130,24 @@ fn end_runs(steps: &mut PlanBuilder<'_>) -> Vec<Role> {
 
 /// Plans effects again in their plans and in their order, but the acquisition first, because a
 /// start may have been planned for a workspace that stayed behind. A start gets a run of its own.
-/// Left out are an acquisition that a release would have undone, and starts of an ended task.
+/// Left out are an acquisition that a release would have undone or that is the second one, and
+/// starts of an ended task.
 fn plan_again(steps: &mut PlanBuilder<'_>, planned: Vec<PlannedEffect>, needs_workspace: bool) {
     let has_ended = has_ended(steps);
     let (first, later): (Vec<_>, Vec<_>) = planned.into_iter().partition(|it| acquires(&it.effect));
     for again in first.into_iter().chain(later) {
         let effect = match again.effect {
-            Effect::AcquireWorkspace { .. } if !needs_workspace => continue,
+            Effect::AcquireWorkspace { .. }
+                if !needs_workspace || steps.task.workspace.is_held() =>
+            {
+                continue;
+            }
             Effect::Spawn(_) if has_ended => continue,
-            Effect::Spawn(spawn) => Effect::Spawn(spawn.with_run(steps.fresh_run())),
+            Effect::Spawn(spawn) => Effect::Spawn(respawn::as_run(spawn, steps.fresh_run())),
             Effect::NotifyRole(notify) => {
                 let start = notify.spawn_if_absent.filter(|_| !has_ended);
                 Effect::NotifyRole(NotifyRole {
-                    spawn_if_absent: start.map(|it| it.with_run(steps.fresh_run())),
+                    spawn_if_absent: start.map(|it| respawn::as_run(it, steps.fresh_run())),
                     ..notify
                 })
             }

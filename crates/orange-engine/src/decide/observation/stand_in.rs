@@ -1,6 +1,7 @@
 //! Another harness takes over a start that its harness holds back.
 
 use crate::decide::plan_builder::PlanBuilder;
+use crate::decide::respawn;
 use crate::effect::{Effect, Spawn};
 use crate::event::Fact;
 use crate::language::defaults;
@@ -43,7 +44,7 @@ pub(super) fn take_over(
         // Names of models and efforts belong to one harness.
         model: None,
         effort: None,
-        ..spawn.with_run(steps.fresh_run())
+        ..respawn::as_run(spawn, steps.fresh_run())
     });
     steps.plan_timed_effect(planned.plan, start, planned.on_error, planned.timeout);
 }
