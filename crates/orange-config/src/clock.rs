@@ -9,6 +9,14 @@ use orange_engine::time::Timestamp;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(10);
 
+/// The clock that also counts the time in which the system sleeps.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const BOOT_CLOCK: rustix::time::ClockId = rustix::time::ClockId::Boottime;
+
+/// On macOS the monotonic clock of the system is that clock.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const BOOT_CLOCK: rustix::time::ClockId = rustix::time::ClockId::Monotonic;
+
 /// The current instant.
 pub fn now() -> Timestamp {
     stamp(system())
@@ -35,6 +43,14 @@ pub fn ticks() -> u64 {
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
     let rest = u64::try_from(now.tv_nsec).unwrap_or(0);
     seconds.saturating_mul(1_000_000_000).saturating_add(rest)
+}
+
+/// How long the system has been up, the time in which it slept included.
+///
+/// The other clocks here stand still while a laptop sleeps or may be set; a lease goes on.
+pub fn since_boot() -> Duration {
+    let now = rustix::time::clock_gettime(BOOT_CLOCK);
+    Duration::try_from(now).unwrap_or_default()
 }
 
 /// The instant this far in the future.
@@ -120,6 +136,22 @@ mod tests {
         let soon = Deadline::after(Duration::from_millis(20));
         assert!(!soon.wait_for(|| false));
         assert!(soon.has_passed());
+    }
+
+    /// The kernel's own word is the time since the boot, with the time in which the machine slept.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_time_since_the_boot_is_that_of_the_kernel() {
+        let uptime = || {
+            let text = std::fs::read_to_string("/proc/uptime").unwrap();
+            let seconds = text.split(' ').next().unwrap().parse().unwrap();
+            Duration::from_secs_f64(seconds)
+        };
+        let (before, now, after) = (uptime(), since_boot(), uptime());
+        // `uptime` has hundredths of a second.
+        let margin = Duration::from_millis(10);
+        assert!(before <= now + margin && now <= after + margin);
+        assert!(since_boot() >= now);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::document::{SectionHash, SectionName};
 use crate::effect::{EffectId, EffectOutcome, MergeStrategy, PlannedEffect};
@@ -10,6 +10,7 @@ use crate::evidence::Evidence;
 use crate::forge::issue::IssueLink;
 use crate::forge::pull_request::PullRequestLink;
 use crate::forge::reaction::{Fingerprint, Reaction};
+use crate::format::{self, NewerFormat};
 use crate::job::JobLink;
 use crate::language::gates::PullRequestState;
 use crate::language::workflow::Trigger;
@@ -24,15 +25,80 @@ use crate::task::{AgentSettings, Queueing, Submission};
 use crate::time::Timestamp;
 
 /// Something that happened to a task.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
+///
+/// As JSON it says which format it needs, if that is not the first one: an engine that ignored a
+/// field it does not know would continue with another task than the one that was decided.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(try_from = "StoredEvent")]
 pub struct Event {
     /// The task's version after the event; versions of a task have no gaps.
     pub version: u64,
     /// The time it was recorded.
     pub at: Timestamp,
     /// What happened.
-    #[serde(flatten)]
     pub fact: Fact,
+}
+
+/// Something that happened to a task.
+#[derive(Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "Event")]
+struct StoredEvent {
+    /// The task's version after the event; versions of a task have no gaps.
+    version: u64,
+    /// The time it was recorded.
+    at: Timestamp,
+    /// The format that a reader must know; absent if it is the first one.
+    #[serde(default = "format::first", skip_serializing_if = "format::is_first")]
+    format: u32,
+    /// What happened.
+    #[serde(flatten)]
+    fact: Fact,
+}
+
+impl TryFrom<StoredEvent> for Event {
+    type Error = NewerFormat;
+
+    fn try_from(stored: StoredEvent) -> Result<Event, NewerFormat> {
+        format::require_readable(stored.format)?;
+        Ok(Event {
+            version: stored.version,
+            at: stored.at,
+            fact: stored.fact,
+        })
+    }
+}
+
+/// An event to be written, without a copy of its fact.
+#[derive(Serialize)]
+struct WrittenEvent<'a> {
+    version: u64,
+    at: Timestamp,
+    #[serde(skip_serializing_if = "format::is_first")]
+    format: u32,
+    #[serde(flatten)]
+    fact: &'a Fact,
+}
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let written = WrittenEvent {
+            version: self.version,
+            at: self.at,
+            format: self.fact.format(),
+            fact: &self.fact,
+        };
+        written.serialize(serializer)
+    }
+}
+
+impl schemars::JsonSchema for Event {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        StoredEvent::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        StoredEvent::json_schema(generator)
+    }
 }
 
 /// What happened.
@@ -95,6 +161,10 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         previous: Option<Status>,
     },
+    /// The task continues on another machine. Its workspace and its agents stayed behind; the
+    /// events after this one end them and plan them anew.
+    #[serde(rename = "task.moved")]
+    TaskMoved,
     /// An agent that was not running is started again in the same status.
     #[serde(rename = "agent.respawned")]
     AgentRespawned {

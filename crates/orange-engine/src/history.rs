@@ -38,6 +38,7 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
         Fact::TaskDeleted { by } => format!("{} deleted it", actor(by)),
         Fact::TaskRestored { by } => format!("{} restored it", actor(by)),
         Fact::TaskReopened { by, .. } => format!("{} reopened it", actor(by)),
+        Fact::TaskMoved => String::from("it continues on another machine"),
         Fact::AgentRespawned { by, role } => format!("{} respawned the {role}", actor(by)),
         Fact::DocumentImported { by, is_request, .. } => {
             let cause = if *is_request { "request" } else { "call" };
@@ -81,11 +82,7 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
                 format!("{by} requested a merge of {head}{how}, leaving out {left_out}")
             }
         }
-        Fact::EditRejected { by, reason, .. } => {
-            let by = (*by != Role::Human).then(|| format!(" by {}", actor(by)));
-            let by = by.unwrap_or_default();
-            format!("an edit of the status line{by} was rejected: {reason}")
-        }
+        Fact::EditRejected { by, reason, .. } => describe_rejected_edit(by, reason),
         Fact::ReportReceived { report, .. } => match report.outcome() {
             Outcome::Done => String::from("the run reported `done`"),
             _ => report.explanation(),
@@ -114,6 +111,12 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
         Fact::EffectCancelled { effect } => format!("{} was cancelled", label(*effect, events)),
         Fact::EffectRetried { effect } => format!("{} is retried", label(*effect, events)),
     }
+}
+
+fn describe_rejected_edit(by: &Role, reason: &str) -> String {
+    let by = (*by != Role::Human).then(|| format!(" by {}", actor(by)));
+    let by = by.unwrap_or_default();
+    format!("an edit of the status line{by} was rejected: {reason}")
 }
 
 fn describe_strategy(strategy: MergeStrategy) -> String {

@@ -216,6 +216,9 @@ pub enum Observation {
     AttentionOver {
         reason: String,
     },
+    /// The task continues on this machine; its workspace, its agents and their processes are on
+    /// another one, and nothing here may act for them.
+    Moved,
     /// A child task was created.
     ChildAdded {
         child: TaskId,

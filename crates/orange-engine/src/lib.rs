@@ -20,6 +20,7 @@ pub mod event;
 pub mod evidence;
 pub mod failover;
 pub mod forge;
+pub mod format;
 pub mod history;
 pub mod input;
 pub mod items;
@@ -39,6 +40,7 @@ pub mod schedule;
 pub mod shipped_workflows;
 pub mod skill;
 pub mod statistics;
+pub mod summary;
 pub mod task;
 pub mod time;
 pub mod usage;
@@ -50,6 +52,7 @@ pub use decide::{
     address_caller_in_worktree, create, decide, next_steps, refuse_start, vouches_for_document,
 };
 pub use decision::{Decision, Needs, Plan};
+pub use format::FORMAT;
 pub use input::{Cause, DecisionContext, Input};
 pub use language::{Workflow, load};
 pub use refusal::Refusal;

@@ -13,6 +13,7 @@ use crate::evidence::Evidence;
 use crate::forge::issue::IssueLink;
 use crate::forge::pull_request::PullRequestLink;
 use crate::forge::reaction::ReactionRecord;
+use crate::format;
 use crate::job::JobLink;
 use crate::language;
 use crate::language::workflow::Trigger;
@@ -39,6 +40,9 @@ pub struct Task {
     pub workflow: WorkflowName,
     /// The number of events recorded for it.
     pub version: u64,
+    /// The newest format of its events; an engine that does not know it cannot continue the task.
+    #[serde(default = "format::first", skip_serializing_if = "format::is_first")]
+    pub format: u32,
     /// Its status.
     pub status: Status,
     /// How it entered that status.

@@ -103,6 +103,7 @@ fn describe_if_relevant(fact: &Fact, events: &[Event]) -> Option<String> {
             | Fact::TaskDeleted { .. }
             | Fact::TaskRestored { .. }
             | Fact::TaskReopened { .. }
+            | Fact::TaskMoved
     );
     is_relevant.then(|| describe(fact, events))
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use orange_config::reason;
 use orange_engine::apply::ReplayError;
+use orange_engine::format::{self, EventHeader, NewerFormat};
 use orange_engine::job::JobLink;
 use orange_engine::names::{BranchName, RunId, Status, TaskId, WorkspaceName};
 use rusqlite::ErrorCode;
@@ -166,6 +167,22 @@ pub enum StoreError {
         /// The version of its last line.
         version: u64,
     },
+    /// A task of this id is here, and its events are not those of the task that was to be taken over.
+    #[error("cannot take over task `{task}`: its event {version} here is another one")]
+    AnotherHistory {
+        task: TaskId,
+        /// The version of the first event that differs.
+        version: u64,
+    },
+    /// A task that was held elsewhere still has a workspace from before.
+    #[error("cannot take over task `{task}`: workspace `{workspace}` is still bound to it")]
+    StillBound {
+        task: TaskId,
+        workspace: WorkspaceName,
+    },
+    /// A newer orange wrote events that this one would misread.
+    #[error("cannot read the history of task `{task}`: {source}")]
+    NewerEvents { task: TaskId, source: NewerFormat },
     /// The file changed while it was being moved.
     #[error("cannot move `{}`: {reason}", .path.display())]
     FileChanging {
@@ -208,6 +225,15 @@ impl StoreError {
             },
             StoreError::Newer { .. } => {
                 "install the newer orange that wrote it, or set `ORANGE_HOME` to another directory"
+            }
+            StoreError::NewerEvents { .. } => {
+                "install the newer orange that wrote it; `orange --version` shows the present one"
+            }
+            StoreError::AnotherHistory { .. } => {
+                "compare both with `orange task log`; delete neither before you know which one is right"
+            }
+            StoreError::StillBound { .. } => {
+                "save what is in the workspace, then run `orange workspace gc`"
             }
             StoreError::NotOurs { .. } => {
                 let elsewhere = "move that file away, or set `ORANGE_HOME` to another directory";
@@ -261,6 +287,17 @@ impl StoreError {
         }
     }
 
+    /// An event that cannot be parsed, perhaps because a newer orange wrote it.
+    pub(super) fn event(task: &TaskId, json: &str, error: &serde_json::Error) -> StoreError {
+        match require_readable(json.as_bytes()) {
+            Ok(()) => StoreError::json("an event", task, error),
+            Err(source) => {
+                let task = task.clone();
+                StoreError::NewerEvents { task, source }
+            }
+        }
+    }
+
     /// JSON that cannot be parsed.
     pub(super) fn json(what: &'static str, task: &TaskId, error: &serde_json::Error) -> StoreError {
         StoreError::Unreadable {
@@ -268,6 +305,14 @@ impl StoreError {
             task: task.clone(),
             reason: error.to_string(),
         }
+    }
+}
+
+/// Fails if an event needs a newer format; what says nothing about its format needs none.
+pub(super) fn require_readable(event: &[u8]) -> Result<(), NewerFormat> {
+    match serde_json::from_slice::<EventHeader>(event) {
+        Ok(header) => format::require_readable(header.format),
+        Err(_) => Ok(()),
     }
 }
 

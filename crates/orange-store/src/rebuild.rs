@@ -3,7 +3,6 @@
 //! The new database is built beside the old one and renamed into place at the end; the old one is
 //! renamed, never deleted. An unreadable task directory is reported and left as it is.
 
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -11,14 +10,13 @@ use std::path::{Path, PathBuf};
 
 use orange_config::Home;
 use orange_engine::document::Document;
-use orange_engine::event::{Event, Fact};
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use orange_engine::task::{Task, Workspace};
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::Store;
 use super::error::{StoreError, failed};
-use super::record::{apply_next, derive};
+use super::replayed::{extend, insert_first};
 use crate::files::history;
 use crate::files::history::History;
 use crate::files::task_directory::TaskDirectory;
@@ -30,9 +28,7 @@ use crate::steps::reach;
 use crate::tables::imports::Import;
 use crate::tables::inbox::InboxEntry;
 use crate::tables::runs::RunRecord;
-use crate::tables::{
-    delegations, events, imports, inbox, issue_tasks, jobs, pending, runs, tasks, texts, workspaces,
-};
+use crate::tables::{imports, inbox, pending, runs, tasks, workspaces};
 
 /// What a rebuild restored, and what it could not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -237,71 +233,27 @@ fn replay(
     workflow: &str,
     document: Option<&Document>,
 ) -> Result<(Task, u64), StoreError> {
-    let first = history.lines.first();
-    let created = first.and_then(|line| orange_engine::apply::task_from_first_event(&line.event));
-    let (Some(first), Some(mut task)) = (first, created) else {
-        return Err(StoreError::FirstEventInvalid(
-            "the history does not begin with `task.created`",
-        ));
+    let (first, rest) = match history.lines.split_first() {
+        Some((first, rest)) => (Some(first), rest),
+        None => (None, &[][..]),
     };
-    let id = task.id.clone();
-    let hash = texts::keep(connection, workflow)?;
-    tasks::insert(
-        connection,
-        &task,
-        &hash,
-        directory.below_home(),
-        first.sequence,
-    )?;
-    issue_tasks::insert(connection, &task)?;
-    jobs::insert(connection, &task)?;
-    delegations::insert(connection, &task)?;
-    events::append(connection, &id, first.sequence, &first.event)?;
-    let mut planned = BTreeMap::new();
-    let mut sequence = first.sequence;
-    for line in history.lines.iter().skip(1) {
-        task = apply_next(task, &line.event)?;
-        sequence = line.sequence;
-        events::append(connection, &id, sequence, &line.event)?;
-        // The history does not contain the text of an import, so only the last import is restored,
-        // below.
-        if !matches!(line.event.fact, Fact::DocumentImported { .. }) {
-            derive(connection, &task, &line.event, None, &mut planned)?;
-        }
-    }
-    if let Some(document) = document {
-        let last = history.lines.iter().rev().map(|line| &line.event);
-        if let Some(import) = last_import(last, document) {
-            imports::insert(connection, &id, &import)?;
-        }
+    let sequence = first.map_or(0, |line| line.sequence);
+    let event = first.map(|line| &line.event);
+    let task = insert_first(connection, sequence, event, workflow, directory)?;
+    // Workspaces are restored from the links in the task directory. The history does not contain the
+    // texts of imports, so only the last one is restored.
+    let rest = rest.iter().map(|line| (line.sequence, &line.event));
+    let task = extend(connection, task, rest)?;
+    let backwards = history.lines.iter().rev().map(|line| &line.event);
+    if let Some(import) = document.and_then(|text| Import::last_of(backwards, text)) {
+        imports::insert(connection, &task.id, &import)?;
     }
     pending::keep(connection, &task, &[])?;
-    let last = history.lines.last().unwrap_or(first);
-    pending::mark_as_started(connection, &task.id, last.event.at)?;
+    let last = history.lines.last();
+    let (sequence, at) = last.map_or_else(Default::default, |it| (it.sequence, it.event.at));
+    pending::mark_as_started(connection, &task.id, "a process before the rebuild", at)?;
     tasks::update(connection, &task, sequence)?;
     Ok((task, sequence))
-}
-
-/// The last import in the history, or the task's creation if there was none, with this text.
-fn last_import<'text, 'event>(
-    mut backwards: impl Iterator<Item = &'event Event>,
-    document: &'text Document,
-) -> Option<Import<'text>> {
-    backwards.find_map(|event| {
-        let (by, is_request) = match &event.fact {
-            Fact::DocumentImported { by, is_request, .. } => (by, *is_request),
-            Fact::TaskCreated(created) => (&created.by, false),
-            _ => return None,
-        };
-        Some(Import {
-            version: event.version,
-            by: by.clone(),
-            with_request: is_request,
-            stray: false,
-            text: document.text(),
-            at: event.at,
-        })
-    })
 }
 
 /// Restores what the events do not contain: details of runs, messages and the workspace.

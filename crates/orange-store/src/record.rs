@@ -273,20 +273,31 @@ pub(super) fn apply_next(task: Task, event: &Event) -> Result<Task, StoreError> 
     Ok(apply(task, event))
 }
 
-/// Writes everything derived from an event, except the task and the pending effects, which the
-/// caller writes at the end.
-pub(super) fn derive(
+/// Writes what is derived from an event on whatever machine it was recorded.
+pub(super) fn derive_anywhere(
     connection: &Connection,
     task: &Task,
     event: &Event,
-    document: Option<&Document>,
     planned: &mut BTreeMap<EffectId, PlannedEffect>,
 ) -> Result<(), StoreError> {
     if let Fact::EffectPlanned(effect) = &event.fact {
         planned.insert(effect.id, effect.clone());
     }
     let effect = |id: &EffectId| planned.get(id).map(|planned| &planned.effect);
-    runs::derive(connection, &task.id, event, effect)?;
+    runs::derive(connection, &task.id, event, effect)
+}
+
+/// Writes everything derived from an event, except the task and the pending effects, which the
+/// caller writes at the end.
+fn derive(
+    connection: &Connection,
+    task: &Task,
+    event: &Event,
+    document: Option<&Document>,
+    planned: &mut BTreeMap<EffectId, PlannedEffect>,
+) -> Result<(), StoreError> {
+    derive_anywhere(connection, task, event, planned)?;
+    let effect = |id: &EffectId| planned.get(id).map(|planned| &planned.effect);
     workspaces::derive(connection, &task.id, event, effect)?;
     if let Fact::DocumentImported { by, is_request, .. } = &event.fact {
         let document = document.ok_or_else(|| StoreError::ImportWithoutText {
@@ -308,7 +319,7 @@ pub(super) fn derive(
     Ok(())
 }
 
-fn gap(task: &TaskId, expected: u64, found: u64) -> StoreError {
+pub(super) fn gap(task: &TaskId, expected: u64, found: u64) -> StoreError {
     StoreError::VersionGap {
         task: task.clone(),
         expected,

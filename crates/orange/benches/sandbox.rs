@@ -113,6 +113,7 @@ mod linux {
                 directory: &self.root.path().join("w"),
                 home: &Home::resolve(&self.environment).unwrap(),
                 environment: &self.environment,
+                freezable: false,
                 sandbox,
             };
             launch.write(&self.root.path().join("run")).unwrap()

@@ -33,9 +33,10 @@ pub fn creation_steps(workflow: &Workflow, relevance: &Relevance) -> Vec<Step> {
 
 /// Everything that may happen next, whether or not it has an effect.
 ///
-/// Stopping, restarting and reopening add no situation, so they are not steps. A stopped agent is
-/// as absent as one that was lost with its tmux server, a restart is a respawn, and a reopened task
-/// is where it was, with the agents that the status expects.
+/// Stopping, restarting, reopening and moving add no situation, so they are not steps. A stopped
+/// agent is as absent as one that was lost with its tmux server, a restart is a respawn, and a
+/// reopened or moved task is where it was, with the agents that the status expects; any other agent
+/// of a moved task is as absent as one that was lost.
 pub fn possible_steps(
     workflow: &Workflow,
     relevance: &Relevance,

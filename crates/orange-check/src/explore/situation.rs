@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use orange_engine::FORMAT;
 use orange_engine::forge::pull_request::PullRequestLink;
 use orange_engine::forge::reaction::ReactionRecord;
 use orange_engine::language::Workflow;
@@ -108,6 +109,7 @@ impl Situation {
             project: ProjectName::new("project"),
             workflow: workflow.name.clone(),
             version: 1,
+            format: FORMAT,
             status: self.status.clone(),
             entered: StatusEntry {
                 from: self.previous.clone(),

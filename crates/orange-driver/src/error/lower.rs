@@ -41,6 +41,9 @@ pub(super) fn store(error: &StoreError) -> Report {
         | StoreError::PathOccupied { .. }
         | StoreError::HistoryAhead { .. }
         | StoreError::HistoryDiffers { .. }
+        | StoreError::NewerEvents { .. }
+        | StoreError::AnotherHistory { .. }
+        | StoreError::StillBound { .. }
         | StoreError::FileChanging { .. } => Report::new(Kind::Refused, "store-unusable"),
         error if error.is_corruption() => Report::new(Kind::Refused, "store-unusable"),
         _ => Report::new(Kind::Unexpected, "store-failed"),

@@ -215,6 +215,7 @@ impl Performer {
             directory,
             home: &self.context.home,
             environment: &environment,
+            freezable: false,
             sandbox: sandbox.as_ref(),
         }
         .write(folder)

@@ -119,6 +119,14 @@ fn has_no_variables(pid: u32) -> bool {
     field(VIRTUAL_MEMORY) == "0" || (!is_busy && end != "0" && start == end)
 }
 
+/// The file that a process executes, and the first of its arguments, as far as we may read them.
+pub fn program_and_verb(pid: u32) -> Option<(fs::Metadata, Vec<u8>)> {
+    let program = fs::metadata(proc_path(pid, "exe")).ok()?;
+    let arguments = fs::read(proc_path(pid, "cmdline")).ok()?;
+    let verb = arguments.split(|byte| *byte == 0).nth(1);
+    Some((program, verb.unwrap_or_default().to_vec()))
+}
+
 /// The name of a process and its working directory, as far as we may read them.
 pub fn name_and_directory(pid: u32) -> (Vec<u8>, io::Result<PathBuf>) {
     let name = fs::read(proc_path(pid, "comm")).unwrap_or_default();
@@ -195,6 +203,8 @@ fn parse(pid: u32, bytes: &[u8]) -> Option<Stat> {
         session: session.try_into().unwrap_or(0),
         start: field(22)?.parse().ok()?,
         has_ended: (matches!(field(3)?, "Z" | "X") && !has_threads) || group < 0,
+        is_stopped: field(3)? == "T",
+        is_traced: field(3)? == "t",
         wait_status: None,
     })
 }

@@ -6,6 +6,7 @@
 
 mod ancestry;
 mod closed_output;
+mod freeze;
 mod kill;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -37,6 +38,7 @@ pub use unsupported::{Exits, is_oom_killed, socket_owners};
 
 pub use ancestry::{Ancestor, ancestors, process_and_ancestors};
 pub use closed_output::is_output_closed;
+pub use freeze::{FreezeError, RunProcesses, freeze, thaw};
 #[cfg(target_os = "linux")]
 pub(crate) use kill::kill_descendants;
 pub use kill::{EndedProcesses, KillTimeouts, end_run_processes, end_with_variable, terminate};
@@ -126,6 +128,10 @@ struct Stat {
     start: u64,
     /// Whether it is a zombie: it has exited, but its parent has not reaped it.
     has_ended: bool,
+    /// Whether a signal has stopped it.
+    is_stopped: bool,
+    /// Whether a debugger holds it.
+    is_traced: bool,
     /// Its wait status, as its parent would get it, if this system shows it to us.
     wait_status: Option<i32>,
 }

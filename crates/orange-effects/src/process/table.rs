@@ -121,6 +121,12 @@ pub fn run_members(
     }
 }
 
+/// Whether a process was started with the run's id.
+pub(super) fn is_marked(pid: u32, run: &RunId) -> bool {
+    let environment = system::environment(pid).unwrap_or_default();
+    value(&environment, ORANGE_RUN_ID) == Some(run.as_str().as_bytes())
+}
+
 /// Every living process that this one, its children, or theirs have started.
 #[cfg(target_os = "linux")]
 pub(super) fn descendants() -> Result<Vec<ProcessIdentity>, ProcessError> {

@@ -38,6 +38,11 @@ pub fn environment(_pid: u32) -> Option<Vec<u8>> {
     None
 }
 
+/// The file that a process executes, and the first of its arguments.
+pub fn program_and_verb(_pid: u32) -> Option<(std::fs::Metadata, Vec<u8>)> {
+    None
+}
+
 /// The name of a process and its working directory.
 pub fn name_and_directory(_pid: u32) -> (Vec<u8>, io::Result<PathBuf>) {
     (Vec::new(), Err(io::ErrorKind::Unsupported.into()))

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use orange_config::{Environment, ORANGE_RUN_PROOF};
 use serde::{Deserialize, Serialize};
 
+#[cfg(target_os = "linux")]
+use super::below::run_below;
 use super::file::{RunFile, RunFileError};
 use super::raw_text::RawText;
 use crate::command::{CommandError, Invocation};
@@ -27,6 +29,9 @@ pub enum ExecError {
     Output(#[from] PrivateFileError),
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
+    /// The end of an agent below this process could not be noticed.
+    #[error("cannot watch the agent: {}", orange_config::reason(.0))]
+    NotWatched(std::io::Error),
 }
 
 /// Written beside the run file when the agent could not be started: the exit code alone does not
@@ -39,8 +44,8 @@ pub struct ExecFailure {
     pub message: String,
 }
 
-/// Replaces this process with the agent; returns only on failure. With a sandbox, the agent runs
-/// below this process instead, and the result says how it ended.
+/// Replaces this process with the agent; returns only on failure. With a sandbox, or if the agent can
+/// be frozen, it runs below this process instead, and the result says how it ended.
 ///
 /// `pane` is the environment of this process, in which tmux describes the terminal. `notify_user`
 /// explains to the user why the pane stays empty when all of the agent's output goes into a file.
@@ -74,13 +79,20 @@ pub fn exec_run(
     };
     let Some(description) = &file.sandbox else {
         let arguments = file.arguments.iter().map(RawText::as_os_str);
-        let error = Invocation::new(file.program.as_os_str(), environment)
+        let agent = Invocation::new(file.program.as_os_str(), environment)
             .arguments(arguments)
-            .directory(file.directory.as_os_str())
-            .exec(output);
-        let is_missing = matches!(error, CommandError::Missing { .. });
-        leave_note(path, is_missing, &error);
-        return Err(error.into());
+            .directory(file.directory.as_os_str());
+        let exit = if file.freezable {
+            run_below(&agent, output)
+        } else {
+            Err(agent.exec(output).into())
+        };
+        if let Err(error) = &exit {
+            let missing = |it: &CommandError| matches!(it, CommandError::Missing { .. });
+            let is_missing = matches!(error, ExecError::Program(error) if missing(error));
+            leave_note(path, is_missing, error);
+        }
+        return exit;
     };
     let broker = Broker {
         orange: Path::new(description.orange.as_os_str()).to_owned(),
@@ -107,6 +119,12 @@ pub fn exec_run(
         leave_note(path, error.is_missing_program(), error);
     }
     Ok(exit?)
+}
+
+/// Elsewhere no process can be frozen, so the agent may as well take the place of this one.
+#[cfg(not(target_os = "linux"))]
+fn run_below(agent: &Invocation, output: Option<std::fs::File>) -> Result<AgentExit, ExecError> {
+    Err(agent.exec(output).into())
 }
 
 fn leave_note(run_file: &Path, is_missing: bool, error: &dyn std::fmt::Display) {

@@ -45,6 +45,9 @@ pub struct RunFile {
     /// The file that the agent's output is appended to; `None` leaves the output in the pane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<RawText>,
+    /// Whether the agent can be frozen, which it cannot be as the process of its pane.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub freezable: bool,
     /// The sandbox around the agent; `None` starts it without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Description>,
@@ -83,6 +86,7 @@ pub struct RunParts {
     pub prompt_file: RawText,
     pub open_files: Option<u64>,
     pub output: Option<RawText>,
+    pub freezable: bool,
     pub sandbox: Option<Description>,
 }
 
@@ -101,6 +105,7 @@ impl RunFile {
             prompt_file: parts.prompt_file,
             open_files: parts.open_files,
             output: parts.output,
+            freezable: parts.freezable,
             sandbox: parts.sandbox,
         };
         let run = &file.run;

@@ -58,6 +58,8 @@ pub struct Launch<'a> {
     pub home: &'a Home,
     /// The environment that its variables come from.
     pub environment: &'a Environment,
+    /// Whether it can be frozen; without a sandbox, that costs a process.
+    pub freezable: bool,
     /// The sandbox around it, if any.
     pub sandbox: Option<&'a Description>,
 }
@@ -119,6 +121,7 @@ impl Launch<'_> {
             // process that started it.
             open_files: original_open_file_limit(),
             output: self.output.map(RawText::from),
+            freezable: self.freezable,
             sandbox: self.sandbox.cloned(),
         })?;
         private_file::write_unsynced(&prompt_file, self.prompt.as_bytes())?;

@@ -1,5 +1,7 @@
 //! One start of an agent: write its files, then exec it.
 
+#[cfg(target_os = "linux")]
+mod below;
 mod exec;
 mod file;
 mod launch;

@@ -45,4 +45,6 @@ pub use system::{
     StartedProxy, confine, create_targets, forward_port, has_server, machine_arguments,
     make_attempts, program_in_sandbox, run_in_sandbox, run_init, start_proxy, trusted_bwrap,
 };
+#[cfg(target_os = "linux")]
+pub(crate) use system::{wait_readable, watch_signals};
 pub use unstarted::{ConfineFailure, SandboxError};

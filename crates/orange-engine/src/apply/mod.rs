@@ -9,7 +9,7 @@ use crate::event::{Event, Fact, StatusChange, TaskCreation};
 use crate::evidence::Evidence;
 use crate::forge::reaction::ReactionRecord;
 use crate::input::Origin;
-use crate::names::{HarnessName, RunId, TaskId};
+use crate::names::{BranchName, HarnessName, RunId, TaskId};
 use crate::report::Report;
 use crate::role::Role;
 use crate::routing::Split;
@@ -28,6 +28,7 @@ pub fn apply(mut task: Task, event: &Event) -> Task {
 /// `apply` in place, used while a plan is being built.
 pub fn fold(task: &mut Task, event: &Event) {
     task.version = event.version;
+    task.format = task.format.max(event.fact.format());
     match &event.fact {
         Fact::TaskCreated(creation) => *task = task_from_creation(creation, event),
         Fact::TaskAmended {
@@ -35,11 +36,7 @@ pub fn fold(task: &mut Task, event: &Event) {
             branch,
             priority,
             ..
-        } => {
-            task.summary = summary.clone().unwrap_or_else(|| task.summary.clone());
-            task.branch = branch.clone().unwrap_or_else(|| task.branch.clone());
-            task.queueing.priority = priority.unwrap_or(task.queueing.priority);
-        }
+        } => amend(task, summary.as_ref(), branch.as_ref(), *priority),
         Fact::WorkflowChanged {
             to,
             fields,
@@ -60,6 +57,8 @@ pub fn fold(task: &mut Task, event: &Event) {
         // After reopening, `@previous` leads where it led before the task was cancelled, never back
         // to the final status.
         Fact::TaskReopened { previous, .. } => task.entered.from.clone_from(previous),
+        // The events after this one end the runs, and finish or cancel the pending effects.
+        Fact::TaskMoved => leave_workspace(task),
         Fact::DocumentImported {
             by,
             is_request,
@@ -199,6 +198,7 @@ pub(crate) fn task_from_creation(creation: &TaskCreation, event: &Event) -> Task
         project: creation.project.clone(),
         workflow: creation.workflow.clone(),
         version: event.version,
+        format: event.fact.format(),
         status: creation.status.clone(),
         entered: StatusEntry {
             from: None,
@@ -266,6 +266,24 @@ fn end_run(task: &mut Task, run: &RunId, role: &Role, evidence: &Evidence) {
     } else {
         0
     };
+}
+
+fn amend(
+    task: &mut Task,
+    summary: Option<&String>,
+    branch: Option<&BranchName>,
+    priority: Option<i64>,
+) {
+    task.summary = summary.unwrap_or(&task.summary).clone();
+    task.branch = branch.unwrap_or(&task.branch).clone();
+    task.queueing.priority = priority.unwrap_or(task.queueing.priority);
+}
+
+/// The workspace stays on the other machine; one that was not bound yet can be bound here.
+fn leave_workspace(task: &mut Task) {
+    if task.workspace != Workspace::Acquiring {
+        task.workspace = Workspace::None;
+    }
 }
 
 /// A child begins again; its branch is looked at again when it ends.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::hooks;
 use super::plan_builder::PlanBuilder;
+use crate::context_file::relative_path;
 use crate::effect::{Effect, NotifyRole, Spawn};
 use crate::event::Fact;
 use crate::evidence::Evidence;
@@ -46,11 +47,33 @@ pub(super) fn respawn(
     if !missing.is_empty() {
         return Err(missing);
     }
+    let spawn = start_again(steps, by, &role, delay);
+    let plan = steps.next_version();
+    steps.kill_runs(plan, stopped_runs);
+    steps.end_leftovers(plan, &role);
+    if let Some(spawn) = spawn {
+        steps.plan_effect(plan, Effect::Spawn(spawn), OnError::Stop);
+    }
+    Ok(())
+}
+
+/// Records that an agent is started again in place of whatever was planned for its role, and
+/// returns the start; `None` if the status does not define one.
+pub(super) fn start_again(
+    steps: &mut PlanBuilder<'_>,
+    by: &Role,
+    role: &Role,
+    delay: u64,
+) -> Option<Spawn> {
+    let state = steps.workflow.state(&steps.task.status)?;
+    if !state.respawn.contains_key(role) {
+        return None;
+    }
     steps.cancel_pending(|effect, state| match effect {
-        Effect::Spawn(spawn) => spawn.role == role,
+        Effect::Spawn(spawn) => spawn.role == *role,
         // The message is in the inbox, and the prompt of the new run mentions it.
         Effect::NotifyRole(notify) => {
-            notify.role == role && matches!(state, PendingState::Failed { .. })
+            notify.role == *role && matches!(state, PendingState::Failed { .. })
         }
         _ => false,
     });
@@ -59,22 +82,15 @@ pub(super) fn respawn(
         role: role.clone(),
     });
     // The agent that received a message may have died before it did anything about it.
-    let is_for_role =
-        |it: &&TransitionMessage| it.received_by.as_ref().is_none_or(|it| *it == role);
+    let is_for_role = |it: &&TransitionMessage| it.received_by.as_ref().is_none_or(|it| it == role);
     let messages = steps.task.messages.iter().filter(is_for_role);
     let messages: Vec<TransitionMessage> = messages.cloned().collect();
-    let mut spawn = spawn(steps, &role, delay, &hooks::joined(&messages));
-    if let (Some(spawn), Some(prompt)) = (&mut spawn, prompt(steps, &role)) {
+    let mut spawn = spawn(steps, role, delay, &hooks::joined(&messages));
+    if let (Some(spawn), Some(prompt)) = (&mut spawn, prompt(steps, role)) {
         let text = std::mem::take(&mut spawn.prompt);
         spawn.prompt = hooks::with_messages(prompt, text, &messages);
     }
-    let plan = steps.next_version();
-    steps.kill_runs(plan, stopped_runs);
-    steps.end_leftovers(plan, &role);
-    if let Some(spawn) = spawn {
-        steps.plan_effect(plan, Effect::Spawn(spawn), OnError::Stop);
-    }
-    Ok(())
+    spawn
 }
 
 /// Whether the agent is already being brought back, for example because an exit rule has just
@@ -225,6 +241,16 @@ pub(super) fn spawn(
         plans,
         delay,
     })
+}
+
+/// The same start as another run. The prompt may name a file of the run.
+pub(super) fn as_run(spawn: Spawn, run: RunId) -> Spawn {
+    let (old, new) = (relative_path(&spawn.run), relative_path(&run));
+    Spawn {
+        run,
+        prompt: spawn.prompt.replace(&old, &new),
+        ..spawn
+    }
 }
 
 /// The prompt for respawning a role in the current status.

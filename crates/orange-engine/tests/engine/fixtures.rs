@@ -492,7 +492,7 @@ fn shown_missing(missing: &Blocker) -> String {
     }
 }
 
-fn shown_plan(plan: &Plan) -> String {
+pub fn shown_plan(plan: &Plan) -> String {
     let mut parts = Vec::new();
     for event in &plan.events {
         match &event.fact {
@@ -504,6 +504,7 @@ fn shown_plan(plan: &Plan) -> String {
             Fact::AgentCrashed { crash_count, .. } => parts.push(format!("crash {crash_count}")),
             Fact::AttentionRaised { reason } => parts.push(format!("attention({reason})")),
             Fact::EditRejected { .. } => parts.push(String::from("edit rejected")),
+            Fact::TaskMoved => parts.push(String::from("moved")),
             Fact::MergeStarted { .. } => parts.push(String::from("merge started")),
             Fact::DocumentImported { .. }
             | Fact::HooksFinished

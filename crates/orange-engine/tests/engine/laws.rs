@@ -59,8 +59,14 @@ fn apply(world: &mut World<'_>, happening: &Happening) -> Result<Option<Decision
     for event in new {
         if let Fact::EffectPlanned(planned) = &event.fact {
             prop_assert_eq!(planned.id.0, event.version);
-            // A plan is named within its own decision, so no two share a name either.
-            prop_assert!((before.version + 1..=event.version).contains(&planned.plan));
+            // A plan is named within its own decision, so no two share a name either. What is
+            // planned again stays in its plan.
+            let is_new = (before.version + 1..=event.version).contains(&planned.plan);
+            let is_again = before
+                .pending
+                .iter()
+                .any(|it| it.planned.plan == planned.plan);
+            prop_assert!(is_new || is_again);
         }
     }
     if is_reopening(&cause) && !new.is_empty() {

@@ -9,11 +9,14 @@
 )]
 
 mod fixtures;
+mod formats;
+mod golden;
 mod guards;
 mod laws;
 mod lessons;
 mod load_rules;
 mod messages;
+mod moves;
 mod other_requests;
 mod prompts;
 mod pull_requests;
@@ -29,5 +32,6 @@ mod split;
 mod status_comment;
 mod stop;
 mod stories;
+mod summaries;
 mod table;
 mod times;

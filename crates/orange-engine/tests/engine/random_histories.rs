@@ -56,6 +56,7 @@ pub(crate) enum Happening {
     Report(Report),
     ChildAdded(u8),
     ChildEnded(u8),
+    Moved,
     Facts(bool),
 }
 
@@ -143,6 +144,7 @@ pub(crate) fn any_step_without_user() -> BoxedStrategy<Happening> {
         3 => any_report().prop_map(Happening::Report),
         2 => (0..3u8).prop_map(Happening::ChildAdded),
         2 => (0..3u8).prop_map(Happening::ChildEnded),
+        1 => Just(Happening::Moved),
         1 => any::<bool>().prop_map(Happening::Facts),
         3 => any_concern(),
     ]
@@ -329,6 +331,7 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
                 status: status("done"),
             })
         }
+        Happening::Moved => observed(Observation::Moved),
         Happening::Facts(good) => {
             let holds = GitCondition::ALL.map(|(_, condition)| condition);
             world.facts.git = Some(git_facts(if *good { &holds } else { &[] }));
@@ -365,6 +368,7 @@ pub(crate) fn any_worker_step() -> BoxedStrategy<Happening> {
         1 => any_report().prop_map(Happening::Report),
         1 => Just(Happening::Later),
         1 => Just(Happening::Noticed),
+        1 => Just(Happening::Moved),
         1 => any::<bool>().prop_map(Happening::Facts),
     ]
     .boxed()

@@ -389,6 +389,7 @@ fn write_observations(workflow: &Workflow, from: &Status, text: &mut String) {
         ("pull request merged", in_state(PullRequestState::Merged)),
         ("pull request closed", in_state(PullRequestState::Closed)),
         ("timeout", Observation::TimedOut),
+        ("moved", Observation::Moved),
     ];
     let reads_forge = workflow.edges.iter().any(|edge| edge.trigger.is_forge());
     let concerns = [

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::task_directory::TaskDirectory;
 use super::whole_file;
 use crate::Store;
-use crate::error::StoreError;
+use crate::error::{StoreError, require_readable};
 use crate::migrations::renames;
 use crate::steps::reach;
 use crate::tables::events::RecordedEvent;
@@ -197,12 +197,19 @@ pub(crate) fn read(path: &Path) -> Result<History, String> {
     let mut number = 0;
     while let Some(line) = rest.next() {
         number += 1;
+        let is_complete = line.ends_with(b"\n");
         match renames::read(line) {
             // A line without its newline was still being written, even if it parses.
-            Ok(line_read) if line.ends_with(b"\n") => history.lines.push(line_read),
-            _ if rest.peek().is_none() => history.is_truncated = true,
-            Ok(_) => {}
-            Err(error) => return Err(format!("line {number}: {error}")),
+            Ok(line_read) if is_complete => history.lines.push(line_read),
+            Ok(_) => history.is_truncated = true,
+            Err(error) => {
+                // Nothing is wrong with such a line, so it must not be left out.
+                require_readable(line).map_err(|newer| format!("line {number}: {newer}"))?;
+                if rest.peek().is_some() {
+                    return Err(format!("line {number}: {error}"));
+                }
+                history.is_truncated = true;
+            }
         }
     }
     Ok(history)

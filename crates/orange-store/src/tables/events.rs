@@ -202,8 +202,8 @@ fn raw(row: &Row<'_>) -> rusqlite::Result<(String, u64, String)> {
 
 fn parse_row((task, sequence, event): (String, u64, String)) -> Result<RecordedEvent, StoreError> {
     let task = TaskId::new(task);
-    let event = serde_json::from_str(&event)
-        .map_err(|error| StoreError::json("an event", &task, &error))?;
+    let event =
+        serde_json::from_str(&event).map_err(|error| StoreError::event(&task, &event, &error))?;
     Ok(RecordedEvent {
         task,
         sequence,

@@ -1,5 +1,7 @@
 //! Imported documents: the full text, and the role that imported it.
 
+use orange_engine::document::Document;
+use orange_engine::event::{Event, Fact};
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use orange_engine::time::Timestamp;
@@ -22,6 +24,31 @@ pub struct Import<'a> {
     pub stray: bool,
     pub text: &'a str,
     pub at: Timestamp,
+}
+
+impl<'text> Import<'text> {
+    /// The last import among events that are given backwards, or the creation if there was none,
+    /// with this text.
+    pub(crate) fn last_of<'event>(
+        mut backwards: impl Iterator<Item = &'event Event>,
+        document: &'text Document,
+    ) -> Option<Import<'text>> {
+        backwards.find_map(|event| {
+            let (by, is_request) = match &event.fact {
+                Fact::DocumentImported { by, is_request, .. } => (by, *is_request),
+                Fact::TaskCreated(created) => (&created.by, false),
+                _ => return None,
+            };
+            Some(Import {
+                version: event.version,
+                by: by.clone(),
+                with_request: is_request,
+                stray: false,
+                text: document.text(),
+                at: event.at,
+            })
+        })
+    }
 }
 
 /// A stored text.

@@ -275,19 +275,19 @@ pub(crate) fn keep(
     Ok(())
 }
 
-/// Marks effects that must not happen twice as started: only the lost database knew whether they
-/// were.
+/// Marks effects that must not happen twice as started by `by`: only a database that is not here
+/// knows whether they were.
 pub(crate) fn mark_as_started(
     connection: &Connection,
     task: &TaskId,
+    by: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     connection
         .execute(
-            "UPDATE pending SET state = 'started', started_at = ?2,
-                 started_by = 'a process before the rebuild'
+            "UPDATE pending SET state = 'started', started_at = ?2, started_by = ?3
              WHERE task = ?1 AND class = 'at_most_once' AND state = 'waiting'",
-            params![task.as_str(), now.to_string()],
+            params![task.as_str(), now.to_string(), by],
         )
         .map_err(failed("restore pending effects"))?;
     Ok(())

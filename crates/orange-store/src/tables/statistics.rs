@@ -233,5 +233,5 @@ impl<'a> Reader<'a> {
 }
 
 fn parse(task: &TaskId, json: &str) -> Result<Event, StoreError> {
-    serde_json::from_str(json).map_err(|error| StoreError::json("an event", task, &error))
+    serde_json::from_str(json).map_err(|error| StoreError::event(task, json, &error))
 }

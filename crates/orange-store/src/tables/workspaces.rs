@@ -62,11 +62,7 @@ impl Store {
 
     /// The workspace that is reserved for a task or bound to it.
     pub fn workspace_of(&self, task: &TaskId) -> Result<Option<WorkspaceRecord>, StoreError> {
-        let sql = format!("{SELECT} WHERE task = ?1");
-        self.connection
-            .query_row(&sql, [task.as_str()], record)
-            .optional()
-            .map_err(failed("read a workspace"))
+        held_by(&self.connection, task)
     }
 
     /// Every workspace that is bound to a task, in all projects.
@@ -169,6 +165,18 @@ impl Store {
         writing.commit()?;
         Ok(())
     }
+}
+
+/// The workspace that is reserved for a task or bound to it.
+pub(crate) fn held_by(
+    connection: &Connection,
+    task: &TaskId,
+) -> Result<Option<WorkspaceRecord>, StoreError> {
+    let sql = format!("{SELECT} WHERE task = ?1");
+    connection
+        .query_row(&sql, [task.as_str()], record)
+        .optional()
+        .map_err(failed("read a workspace"))
 }
 
 /// Writes a free workspace.

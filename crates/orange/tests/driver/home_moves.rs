@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
+use orange_effects::process::processes_of_run;
+
 use crate::support::{Stage, log, wait_for};
 
 #[test]
@@ -17,6 +19,11 @@ fn a_home_works_after_it_is_moved_behind_a_link() {
     stage.wait_until_idle(&id);
     fs::write(stage.worktree(&id).join("unsaved.txt"), "unsaved").unwrap();
     stage.tmux(&["kill-server"]);
+    // The agent ends a moment after its server.
+    let run = &stage.store().runs(&id).unwrap()[0].id;
+    wait_for("the end of the agent", || {
+        processes_of_run(run).unwrap().is_empty()
+    });
     fs::rename(stage.path("home"), stage.path("elsewhere")).unwrap();
     symlink(stage.path("elsewhere"), stage.path("home")).unwrap();
 

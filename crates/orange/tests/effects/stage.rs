@@ -171,6 +171,7 @@ impl Stage {
             directory: self.root.path(),
             home: &Home::resolve(&self.environment).unwrap(),
             environment: &self.environment,
+            freezable: false,
             sandbox: None,
         };
         launch.write(&self.path("runs").join(run.id))

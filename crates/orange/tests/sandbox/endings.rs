@@ -96,6 +96,7 @@ fn a_program_that_cannot_be_started_is_reported_alike() {
         }
         assert_eq!(outputs[0], outputs[1]);
         assert_eq!(outputs[0], outputs[2]);
+        assert_eq!(outputs[0], outputs[3]);
         assert_eq!(outputs[0].0, Some(6));
         assert!(outputs[0].1.contains("cannot run"), "{outputs:?}");
     }
@@ -105,11 +106,12 @@ fn a_program_that_cannot_be_started_is_reported_alike() {
 fn arguments_variables_and_directory_are_the_same() {
     let fixture = Fixture::new();
     let script = "echo \"$#\"; pwd; env | grep -v ^_= | sort; cat; ls /proc/self/fd | wc -l";
-    let [bare, inside, partial] = ALL.map(|around| {
+    let [bare, inside, partial, freezable] = ALL.map(|around| {
         let text = fixture.printed(script, around);
         let own = |line: &&str| !line.starts_with("ORANGE_RUN_ID=");
         text.lines().filter(own).collect::<Vec<_>>().join("\n")
     });
+    assert_eq!(bare, freezable);
     assert!(bare.contains("ORANGE_RUN_PROOF=secret-proof"), "{bare}");
     let hidden = ["SSH_AUTH_SOCK=", "ORANGE_HOME=", "ORANGE_RUN_PROOF="];
     let is_hidden = |line: &&str| hidden.iter().any(|it| line.starts_with(it));

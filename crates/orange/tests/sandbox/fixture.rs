@@ -25,8 +25,13 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 
 pub const BOTH: [Around; 2] = [Around::Nothing, Around::Sandbox];
 
-/// Without a sandbox, and at each level.
-pub const ALL: [Around; 3] = [Around::Nothing, Around::Sandbox, Around::Partial];
+/// Without a sandbox, at each level, and freezable without a sandbox.
+pub const ALL: [Around; 4] = [
+    Around::Nothing,
+    Around::Sandbox,
+    Around::Partial,
+    Around::Freezable,
+];
 
 /// The levels.
 pub const LEVELS: [Around; 2] = [Around::Sandbox, Around::Partial];
@@ -124,10 +129,11 @@ impl Fixture {
         let level = match around {
             Around::Sandbox => Some(Level::Full),
             Around::Partial => Some(Level::Partial),
-            Around::Nothing => None,
+            Around::Nothing | Around::Freezable => None,
         };
         let sandbox = level.map(|level| self.describe_at(level));
-        self.run_file_with(script, sandbox.as_ref())
+        let is_freezable = around != Around::Nothing;
+        self.write_run_file(script, sandbox.as_ref(), &[], is_freezable)
     }
 
     pub fn run_file_with(&self, script: &str, sandbox: Option<&Description>) -> PathBuf {
@@ -163,6 +169,16 @@ impl Fixture {
         sandbox: Option<&Description>,
         variables: &[(&str, &str)],
     ) -> PathBuf {
+        self.write_run_file(script, sandbox, variables, false)
+    }
+
+    fn write_run_file(
+        &self,
+        script: &str,
+        sandbox: Option<&Description>,
+        variables: &[(&str, &str)],
+        freezable: bool,
+    ) -> PathBuf {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let file = self.path("w").join(format!("script-{number}"));
         fs::write(&file, script).unwrap();
@@ -194,6 +210,7 @@ impl Fixture {
             directory: &self.path("w"),
             home: &Home::resolve(&self.environment).unwrap(),
             environment: &self.environment,
+            freezable,
             sandbox,
         };
         launch

@@ -17,6 +17,7 @@ mod commands;
 mod corpus;
 mod endings;
 mod fixture;
+mod freezing;
 mod hidden_files;
 mod hostile_operations;
 mod injected_login;

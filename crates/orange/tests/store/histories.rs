@@ -8,12 +8,14 @@ use orange_engine::input::{Observation, RequestKind};
 use orange_engine::language::gates::GitCondition;
 use orange_engine::role::Role;
 use orange_engine::task::PendingState;
-use orange_store::{RebuildReport, Store, StoreError, bind, project, rebuild, release};
+use orange_store::{
+    RebuildReport, ReplayedTask, Store, StoreError, bind, project, rebuild, release,
+};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 use crate::fixtures::{World, git_facts, new_task, request, shipped_workflow};
-use crate::sandbox::{RecordedTask, Sandbox, instant};
+use crate::sandbox::{RecordedTask, Sandbox, instant, source};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -196,6 +198,21 @@ fn run_history(workflow: &Workflow, history: &[Step]) {
         .map(|p| p.planned.clone())
         .collect();
     assert_eq!(rows, engine);
+
+    // Another machine has the same task, and what follows from its events alone.
+    let elsewhere = Sandbox::in_memory();
+    let mut other = elsewhere.store();
+    let replayed = ReplayedTask {
+        events: &recorded.world.events,
+        workflow_text: source(workflow),
+        document: None,
+    };
+    other.insert_replayed(&replayed).unwrap();
+    assert_eq!(other.require(&id).unwrap().task, recorded.world.task);
+    let planned = other.pending(&id).unwrap().into_iter().map(|it| it.planned);
+    assert_eq!(planned.collect::<Vec<_>>(), engine);
+    assert_eq!(other.runs(&id).unwrap(), store.runs(&id).unwrap());
+    assert_eq!(other.workspaces(&recorded.world.task.project).unwrap(), []);
 
     project(&mut store, &id, instant(1)).unwrap();
     let before = stored_state(&store, &id);

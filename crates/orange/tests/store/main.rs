@@ -21,6 +21,7 @@ mod pull_requests;
 mod races;
 mod rebuild;
 mod record;
+mod replayed;
 mod sandbox;
 mod statistics;
 mod writers;

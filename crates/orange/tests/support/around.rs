@@ -13,6 +13,8 @@ pub enum Around {
     /// One without namespaces.
     Partial,
     Nothing,
+    /// No sandbox, but the agent can be frozen.
+    Freezable,
 }
 
 impl Stage {

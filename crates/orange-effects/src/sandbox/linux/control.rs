@@ -20,10 +20,10 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub(super) const IGNORING: &str = "trap '' HUP INT QUIT TERM; exec \"$@\"";
 
 /// The signals that a process receives, which a poll notices.
-pub(super) type Signals = SignalDelivery<UnixStream, SignalOnly>;
+pub(crate) type Signals = SignalDelivery<UnixStream, SignalOnly>;
 
 /// From now on these signals are only reported.
-pub(super) fn watch_signals(signals: &[i32]) -> io::Result<Signals> {
+pub(crate) fn watch_signals(signals: &[i32]) -> io::Result<Signals> {
     let (read, write) = UnixStream::pair()?;
     SignalDelivery::with_pipe(read, write, SignalOnly, signals)
 }
@@ -62,7 +62,7 @@ pub(super) fn connect_file(path: &Path) -> io::Result<UnixStream> {
 }
 
 /// Waits until one of the descriptors can be read; says for each whether it can.
-pub(super) fn wait_readable<const N: usize>(
+pub(crate) fn wait_readable<const N: usize>(
     descriptors: [Option<BorrowedFd<'_>>; N],
     timeout: Option<Duration>,
 ) -> io::Result<[bool; N]> {

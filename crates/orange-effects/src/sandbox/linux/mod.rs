@@ -24,6 +24,7 @@ pub use arguments::machine_arguments;
 pub use attempts::{create_targets, make_attempts};
 pub use bwrap::trusted_bwrap;
 pub use confine::confine;
+pub(crate) use control::{wait_readable, watch_signals};
 pub use init::run_init;
 pub(super) use kernel_rules::landlock_abi;
 pub use parent::run_in_sandbox;

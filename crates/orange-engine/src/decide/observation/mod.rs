@@ -1,6 +1,7 @@
 //! What a change in the world means for a task.
 
 mod exit;
+mod moved;
 mod pull_request;
 mod report;
 mod stand_in;
@@ -66,6 +67,10 @@ pub(super) fn decide(
                 let by = Role::Engine;
                 steps.record(Fact::AttentionCleared { by });
             }
+            Ok(())
+        }
+        Observation::Moved => {
+            moved::continue_here(&mut steps);
             Ok(())
         }
         Observation::ChildAdded { child } => {

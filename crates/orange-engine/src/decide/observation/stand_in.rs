@@ -1,6 +1,7 @@
 //! Another harness takes over a start that its harness holds back.
 
 use crate::decide::plan_builder::PlanBuilder;
+use crate::decide::respawn;
 use crate::effect::{Effect, Spawn};
 use crate::event::Fact;
 use crate::language::defaults;
@@ -34,17 +35,16 @@ pub(super) fn take_over(
     steps.record(Fact::HarnessReplaced {
         role: spawn.role.clone(),
         reviews: chosen_for(steps, &spawn.role) == HarnessChoice::Review,
-        from: spawn.harness,
+        from: spawn.harness.clone(),
         to: harness.clone(),
         reason: reason.to_owned(),
     });
     let start = Effect::Spawn(Spawn {
-        run: steps.fresh_run(),
         harness: harness.clone(),
         // Names of models and efforts belong to one harness.
         model: None,
         effort: None,
-        ..spawn
+        ..respawn::as_run(spawn, steps.fresh_run())
     });
     steps.plan_timed_effect(planned.plan, start, planned.on_error, planned.timeout);
 }
