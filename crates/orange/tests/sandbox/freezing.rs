@@ -161,7 +161,9 @@ fn a_frozen_run_stands_still_until_it_is_thawed() {
 fn a_run_that_has_ended_is_neither_frozen_nor_thawed() {
     for around in FREEZABLE {
         let fixture = Fixture::new();
-        let frozen = Frozen::start(&fixture, "echo done > done", around);
+        let script = "until [ -e go ]; do sleep 0.02; done; echo done > done";
+        let frozen = Frozen::start(&fixture, script, around);
+        std::fs::write(frozen.path("go"), "").unwrap();
         wait_for("the end", || frozen.path("done").exists());
         let has_ended = || frozen.pane.liveness() == orange_effects::process::Liveness::Gone;
         wait_for("the pane to end", has_ended);

@@ -28,7 +28,7 @@ fn other_processes_are_invisible() {
         let lines: Vec<&str> = printed.lines().collect();
         match around {
             Around::Nothing | Around::Freezable => {
-                assert_eq!(lines[1..], ["1", "reached", "reached"])
+                assert_eq!(lines[1..], ["1", "reached", "reached"]);
             }
             Around::Sandbox => {
                 assert_eq!(lines[1..], ["hidden"; 3], "{printed}");
