@@ -163,7 +163,7 @@ fn a_run_that_has_ended_is_neither_frozen_nor_thawed() {
         let fixture = Fixture::new();
         let script = "until [ -e go ]; do sleep 0.02; done; echo done > done";
         let frozen = Frozen::start(&fixture, script, around);
-        std::fs::write(frozen.path("go"), "").unwrap();
+        fs::write(frozen.path("go"), "").unwrap();
         wait_for("the end", || frozen.path("done").exists());
         let has_ended = || frozen.pane.liveness() == orange_effects::process::Liveness::Gone;
         wait_for("the pane to end", has_ended);
