@@ -227,10 +227,10 @@ impl StoreError {
                 "install the newer orange that wrote it, or set `ORANGE_HOME` to another directory"
             }
             StoreError::NewerEvents { .. } => {
-                "install the newer orange that wrote it; `orange --version` shows the present one"
+                "install the newer orange that wrote it; `orange --version` shows this one"
             }
             StoreError::AnotherHistory { .. } => {
-                "compare both with `orange task log`; delete neither before you know which one is right"
+                "compare them with `orange task history`, and delete neither before you know which one is right"
             }
             StoreError::StillBound { .. } => {
                 "save what is in the workspace, then run `orange workspace gc`"

@@ -5,10 +5,7 @@
 //! reading from the terminal are the agent's as if it were the pane's process.
 
 use std::fs::File;
-use std::io;
 use std::os::fd::AsFd as _;
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::Child;
 
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -31,8 +28,8 @@ pub(super) fn run_below(agent: &Invocation, output: Option<File>) -> Result<Agen
     let mut signals = signals.map_err(ExecError::NotWatched)?;
     let mut child = agent.start_in_terminal(output, false)?;
     loop {
-        if let Some(exit) = ended(&mut child).map_err(ExecError::NotWatched)? {
-            return Ok(exit);
+        if let Some(status) = child.try_wait().map_err(ExecError::NotWatched)? {
+            return Ok(status.into());
         }
         let readable = wait_readable([Some(signals.get_read().as_fd())], None);
         readable.map_err(ExecError::NotWatched)?;
@@ -44,12 +41,4 @@ pub(super) fn run_below(agent: &Invocation, output: Option<File>) -> Result<Agen
             }
         }
     }
-}
-
-fn ended(child: &mut Child) -> io::Result<Option<AgentExit>> {
-    let status = child.try_wait()?;
-    Ok(status.map(|status| match (status.code(), status.signal()) {
-        (_, Some(signal)) => AgentExit::Signal(signal),
-        (code, None) => AgentExit::Code(code.and_then(|it| it.try_into().ok()).unwrap_or(1)),
-    }))
 }

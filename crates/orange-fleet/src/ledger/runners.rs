@@ -10,7 +10,7 @@ use crate::time::{Period, Timestamp};
 pub struct RunnerRecord {
     pub home: HomeId,
     pub incarnation: Incarnation,
-    /// Whether the incarnation is registered, and not given up.
+    /// Whether the incarnation is registered and not lost.
     pub online: bool,
     pub lost_after: Period,
     /// Until when the current incarnation may run agents.

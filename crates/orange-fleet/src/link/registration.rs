@@ -18,7 +18,7 @@ pub enum Registration {
     },
     Registered(Incarnation),
     /// Another home was registered in place of this one. It holds nothing and stays away: two
-    /// homes that register in turn would take each other's work for ever.
+    /// homes that register in turn would keep taking each other's work.
     Replaced,
 }
 

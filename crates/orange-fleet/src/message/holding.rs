@@ -16,7 +16,7 @@ pub struct GiveBack {
     pub rest: Rest,
 }
 
-/// How a task waits after it was given back.
+/// How a task waits once its runner has released it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "rest", rename_all = "snake_case")]
 pub enum Rest {

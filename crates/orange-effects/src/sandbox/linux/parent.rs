@@ -262,7 +262,7 @@ impl Watch {
         };
         let first = received.split(|byte| *byte == b'\n').next();
         match serde_json::from_slice(first.unwrap_or_default()) {
-            Ok(Report::Ended(raw)) => Ok(exit_of(ExitStatus::from_raw(raw))),
+            Ok(Report::Ended(raw)) => Ok(ExitStatus::from_raw(raw).into()),
             Ok(Report::NotStarted(StartFailure {
                 is_missing,
                 message,
@@ -273,12 +273,5 @@ impl Watch {
             // Whatever ended `sandbox-init` or bwrap killed the agent too.
             Err(_) => Ok(AgentExit::Signal(SIGKILL)),
         }
-    }
-}
-
-fn exit_of(status: ExitStatus) -> AgentExit {
-    match (status.code(), status.signal()) {
-        (_, Some(signal)) => AgentExit::Signal(signal),
-        (code, None) => AgentExit::Code(code.and_then(|it| it.try_into().ok()).unwrap_or(1)),
     }
 }
