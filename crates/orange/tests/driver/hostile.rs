@@ -226,8 +226,14 @@ fn any_text_arrives_byte_for_byte_and_is_not_interpreted() {
         stage.run_ok(&["task", "cancel", id.as_str(), "--wait", "60"]);
         Ok(())
     };
-    // A request for changes must contain some text.
-    let said = hostile().prop_map(|text| if text.is_empty() { text + "?" } else { text });
+    // A message of blanks, among which are some of Unicode's, counts as none.
+    let said = hostile().prop_map(|text| {
+        if text.trim().is_empty() {
+            "?".into()
+        } else {
+            text
+        }
+    });
     let texts = (hostile(), hostile(), said);
     TestRunner::new(config).run(&texts, law).unwrap();
 }
