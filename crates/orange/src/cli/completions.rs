@@ -48,11 +48,11 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
         Shell::Zsh => "zsh",
         Shell::Fish => "fish",
     };
-    let program = std::env::current_exe()?;
-    let program = program.to_string_lossy();
     let mut script = Vec::new();
     if let Some(shell) = Shells::builtins().completer(name) {
-        shell.write_registration(VARIABLE, "orange", "orange", &program, &mut script)?;
+        // The name alone: a package is built on another machine, and a shell that completes
+        // `orange` finds the program.
+        shell.write_registration(VARIABLE, "orange", "orange", "orange", &mut script)?;
     }
     output.answer_exactly(&script)?;
     Ok(Exit::Ok)

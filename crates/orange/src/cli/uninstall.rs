@@ -18,9 +18,10 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.uninstall/1");
 ///
 /// Lists everything first, and asks. Stops the agents and the supervisor, saves uncommitted work as
 /// branches `orange-saved/…`, and removes worktrees, lines in `.git/info/exclude`, skills, MCP
-/// servers in the settings of agents, the tmux server and orange's home directory. Your branches stay. Tasks, workflows and settings are moved
-/// to a folder beside it. A worktree whose changes cannot be saved is listed and kept; fix the
-/// cause and run the command again.
+/// servers in the settings of agents, the tmux server and orange's home directory. Your branches
+/// stay. Tasks, workflows and settings are moved to a folder beside it. A worktree whose changes
+/// cannot be saved is listed and kept; fix the cause and run the command again. The program itself
+/// is removed if the install script installed it; otherwise the command that removes it is shown.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Uninstall without asking.
@@ -72,11 +73,13 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let text = report_text(&plan, &report, &binary, output.answer_width());
         output.answer(&text)?;
     }
-    Ok(if report.problems.is_empty() {
-        Exit::Ok
-    } else {
-        Exit::ExternalFailed
-    })
+    Ok(
+        if report.problems.is_empty() && report.program_problems.is_empty() {
+            Exit::Ok
+        } else {
+            Exit::ExternalFailed
+        },
+    )
 }
 
 /// A text of headings, with lines below each.
@@ -157,6 +160,11 @@ fn plan_text(plan: &UninstallPlan, width: Option<usize>) -> Text {
     if plan.kept_worktrees.is_empty() {
         list.line(Style::Plain, &format!("orange's home directory {home}"));
     }
+    if !plan.program.is_empty() {
+        let files = count_noun(plan.program.len(), "file");
+        let line = format!("the program: {files} that the install script put on this machine");
+        list.line(Style::Plain, &line);
+    }
     list.heading("Will keep:");
     for kept in &plan.kept_worktrees {
         list.line(Style::Warn, &format!("worktree {kept}"));
@@ -235,15 +243,31 @@ fn report_text(
         format!("orange is uninstalled; {home} has only these files left")
     };
     list.heading(&done);
-    let is_cargo = binary.parent().is_some_and(|it| it.ends_with(".cargo/bin"));
-    let command = if is_cargo {
-        String::from("cargo uninstall orange")
-    } else {
-        format!("rm {}", binary.display())
-    };
-    list.line(
-        Style::Plain,
-        &format!("to remove the program itself: `{command}`"),
-    );
+    if plan.program.is_empty() {
+        let line = format!(
+            "to remove the program itself: `{}`",
+            removal_command(binary)
+        );
+        list.line(Style::Plain, &line);
+    } else if report.program_problems.is_empty() {
+        list.line(Style::Plain, "the program is removed too");
+    }
+    for problem in &report.program_problems {
+        list.line(Style::Bad, problem);
+    }
     list.text
+}
+
+/// The command that removes a program: that of what installed it.
+fn removal_command(binary: &Path) -> String {
+    if binary.parent().is_some_and(|it| it.ends_with(".cargo/bin")) {
+        return String::from("cargo uninstall orange");
+    }
+    let prefix = binary.parent().and_then(Path::parent);
+    let note = prefix.map(|it| it.join("share/orange/removal-command"));
+    let note = note.and_then(|it| std::fs::read_to_string(it).ok());
+    note.map_or_else(
+        || format!("rm {}", binary.display()),
+        |it| it.trim().to_owned(),
+    )
 }

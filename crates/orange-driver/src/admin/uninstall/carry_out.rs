@@ -27,8 +27,9 @@ const PERFORMER_TIMEOUT: Duration = Duration::from_secs(3);
 impl Admin {
     /// Stops everything, saves and exports work, and removes what orange has put on this machine.
     ///
-    /// The binary stays. If something cannot be saved, it stays too, and so does the home. The
-    /// report lists what stays, and another call finishes the removal.
+    /// If something cannot be saved, it stays, and so do the home and the program. The report lists
+    /// what stays, and another call finishes the removal. A program that the install script did not
+    /// install stays too.
     pub fn uninstall(&self, plan: &UninstallPlan) -> Result<UninstallReport, DriverError> {
         self.callers.require_user("uninstall orange")?;
         let mut report = UninstallReport::default();
@@ -36,6 +37,7 @@ impl Admin {
         self.remove_servers(&mut report);
         if !self.context.home.path().exists() {
             report.is_removed = report.problems.is_empty();
+            self.remove_program(&mut report);
             return Ok(report);
         }
         self.context.stop_supervisor(TIMEOUT)?;
@@ -66,7 +68,15 @@ impl Admin {
         }
         drop(locks);
         report.export = Some(plan.export.clone()).filter(|it| it.exists());
+        self.remove_program(&mut report);
         Ok(report)
+    }
+
+    /// The last step: without the program nothing else could be repeated.
+    fn remove_program(&self, report: &mut UninstallReport) {
+        if report.problems.is_empty() {
+            report.program_problems = self.installed_files().remove();
+        }
     }
 
     pub(super) fn report_progress(&self, action: &str) {

@@ -6,6 +6,7 @@
 
 mod carry_out;
 mod export;
+mod program;
 mod repositories;
 
 use std::collections::BTreeSet;
@@ -19,6 +20,7 @@ use orange_engine::role::Role;
 use orange_store::{PendingProgress, Store, StoreError, TaskFilter, WorkspaceState};
 use serde::Serialize;
 
+use self::program::InstalledFiles;
 use crate::DriverError;
 use crate::admin::Admin;
 use crate::admin::skills::SkillAction;
@@ -57,6 +59,8 @@ pub struct UninstallPlan {
     pub skills: Vec<PathBuf>,
     /// Settings of agents, from which the MCP server is removed.
     pub mcp_servers: Vec<PathBuf>,
+    /// The files of the program, if the install script put them there; they are removed last.
+    pub program: Vec<PathBuf>,
     /// Branches of tasks with commits that the default branch lacks; they stay.
     pub kept_branches: Vec<KeptBranch>,
     /// What could not be read.
@@ -127,6 +131,8 @@ pub struct UninstallReport {
     pub left: Vec<PathBuf>,
     /// What could not be removed; the home stays until this is solved.
     pub problems: Vec<String>,
+    /// Files of the program that could not be removed.
+    pub program_problems: Vec<String>,
 }
 
 impl Admin {
@@ -148,6 +154,7 @@ impl Admin {
             pull_requests: Vec::new(),
             skills: self.own_skills()?,
             mcp_servers: self.own_mcp_servers()?,
+            program: self.installed_files().files().to_vec(),
             kept_branches: Vec::new(),
             problems: Vec::new(),
         };
@@ -181,6 +188,10 @@ impl Admin {
         }
         self.plan_leftovers(&mut plan);
         Ok(plan)
+    }
+
+    fn installed_files(&self) -> InstalledFiles {
+        InstalledFiles::of_program(&self.context.orange).unwrap_or_default()
     }
 
     fn plan_project(
