@@ -34,6 +34,7 @@ const GRAPH: &[(&str, &[&str])] = &[
     ),
     ("orange-fleet", &[]),
     ("orange-mcp", &[]),
+    ("orange-server", &["orange-fleet"]),
     ("orange-web", &["orange-config"]),
 ];
 
