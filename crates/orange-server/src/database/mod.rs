@@ -1,6 +1,7 @@
 //! The database: one call per message, each one transaction.
 
 mod error;
+mod fleet;
 mod tokens;
 
 use orange_fleet::chain::Sha;
@@ -12,6 +13,7 @@ use orange_fleet::message::{
 };
 
 pub use error::{DatabaseError, ErrorKind};
+pub use fleet::RunnerView;
 pub use tokens::{NewToken, Token};
 
 /// The pool of connections. Clones share it.

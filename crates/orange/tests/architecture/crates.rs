@@ -34,7 +34,7 @@ const GRAPH: &[(&str, &[&str])] = &[
     ),
     ("orange-fleet", &[]),
     ("orange-mcp", &[]),
-    ("orange-server", &["orange-fleet"]),
+    ("orange-server", &["orange-config", "orange-fleet"]),
     ("orange-web", &["orange-config"]),
 ];
 

@@ -1,0 +1,58 @@
+//! What each server does regularly; the database lets one at a time.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use crate::database::{Database, DatabaseError};
+use crate::http::{App, wait_for_stop};
+use crate::waiting::Waiting;
+
+/// How often servers mark that they could be reached, and release the tasks of lost runners.
+const MARK_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How often the database is asked for what calls wait for.
+const WATCH_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Marks and reaps until the server stops. What fails is tried again at the next turn.
+pub async fn coordinate(app: &App, database: &Database, mut stopped: watch::Receiver<bool>) {
+    let mut failing = false;
+    loop {
+        let done = turn(database).await;
+        if let Err(error) = &done
+            && !failing
+        {
+            app.report(&format!("{error} (tried again every few seconds)"));
+        }
+        failing = done.is_err();
+        tokio::select! {
+            () = sleep(MARK_INTERVAL) => {}
+            () = wait_for_stop(&mut stopped) => return,
+        }
+    }
+}
+
+async fn turn(database: &Database) -> Result<(), DatabaseError> {
+    database.mark().await?;
+    database.reap().await?;
+    Ok(())
+}
+
+/// Asks for all waiting calls together, and wakes those that should look again.
+pub async fn watch(waiting: &Waiting, database: &Database, mut stopped: watch::Receiver<bool>) {
+    loop {
+        let topics = tokio::select! {
+            topics = waiting.topics() => topics,
+            () = wait_for_stop(&mut stopped) => return,
+        };
+        // Whoever waits hears of an outage by its own call.
+        for topic in database.due(&topics).await.unwrap_or_default() {
+            waiting.wake(&topic);
+        }
+        tokio::select! {
+            () = sleep(WATCH_INTERVAL) => {}
+            () = wait_for_stop(&mut stopped) => return,
+        }
+    }
+}
