@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use orange_fleet::time::Timestamp;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
@@ -18,8 +19,14 @@ const WATCH_INTERVAL: Duration = Duration::from_millis(500);
 /// Marks and reaps until the server stops. What fails is tried again at the next turn.
 pub async fn coordinate(app: &App, database: &Database, mut stopped: watch::Receiver<bool>) {
     let mut failing = false;
+    let mut up_since = None;
     loop {
         let done = turn(database).await;
+        if let Ok(now) = &done
+            && up_since.replace(*now).is_some_and(|before| before != *now)
+        {
+            app.count_amnesty();
+        }
         if let Err(error) = &done
             && !failing
         {
@@ -33,10 +40,10 @@ pub async fn coordinate(app: &App, database: &Database, mut stopped: watch::Rece
     }
 }
 
-async fn turn(database: &Database) -> Result<(), DatabaseError> {
-    database.mark().await?;
+/// Since when runners could be heard. Reaping marks too.
+async fn turn(database: &Database) -> Result<Timestamp, DatabaseError> {
     database.reap().await?;
-    Ok(())
+    database.up_since().await
 }
 
 /// Asks for all waiting calls together, and wakes those that should look again.

@@ -91,11 +91,11 @@ pub fn migrate(database: &str) -> Result<(), HostError> {
 }
 
 /// A code with which a person becomes an admin of an organisation.
-pub fn admin_code(database: &str, org: &OrgId, person: &PersonId) -> Result<Secret, HostError> {
+pub fn admin_code(database: &str, org: &str, person: &str) -> Result<Secret, HostError> {
     runtime()?.block_on(async {
         let database = Database::connect(database, 1).await?;
         database.check_schema().await?;
-        store_admin_code(&database, org, person).await
+        store_admin_code(&database, &OrgId::new(org), &PersonId::new(person)).await
     })
 }
 

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +15,10 @@ use orange_fleet::message::{AppendResult, TaskResult};
 const BUCKETS: [u64; 9] = [5, 10, 20, 50, 100, 500, 1_000, 5_000, 30_000];
 
 #[derive(Debug, Default)]
-pub struct Metrics(Mutex<HashMap<OrgId, Counters>>);
+pub struct Metrics {
+    orgs: Mutex<HashMap<OrgId, Counters>>,
+    amnesties: AtomicU64,
+}
 
 /// What one organisation has asked of this server.
 #[derive(Clone, Debug, Default)]
@@ -35,8 +39,6 @@ struct Durations {
 /// What the database says about one organisation, and about itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gauges {
-    /// The age of the oldest open request of a person.
-    pub mail_seconds: f64,
     pub open_mail: i64,
     pub offered: i64,
     /// How long the oldest offered task has waited.
@@ -45,15 +47,13 @@ pub struct Gauges {
     pub runners_online: i64,
     pub runners_draining: i64,
     pub runners_lost: i64,
-    /// How often time without a server was counted against no runner.
-    pub amnesties: i64,
     /// How many calls wait for a connection to the database.
-    pub pool_waiting: u64,
+    pub pool_waiting: usize,
 }
 
 impl Metrics {
     fn count(&self, org: &OrgId, change: impl FnOnce(&mut Counters)) {
-        let mut orgs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut orgs = self.orgs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(counters) = orgs.get_mut(org) {
             return change(counters);
         }
@@ -72,6 +72,11 @@ impl Metrics {
                 *counters.appends.entry(name).or_default() += 1;
             }
         });
+    }
+
+    /// Counts time that counted against no runner, because none could be heard.
+    pub fn count_amnesty(&self) {
+        self.amnesties.fetch_add(1, Ordering::Relaxed);
     }
 
     pub fn count_claims(&self, org: &OrgId, claims: usize) {
@@ -98,7 +103,7 @@ impl Metrics {
 
     /// The text for Prometheus.
     pub fn render(&self, org: &OrgId, gauges: &Gauges) -> String {
-        let orgs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let orgs = self.orgs.lock().unwrap_or_else(PoisonError::into_inner);
         let counters = orgs.get(org).cloned().unwrap_or_default();
         drop(orgs);
         let mut page = Page::default();
@@ -127,6 +132,12 @@ impl Metrics {
             "Beats of runners.",
             counters.beats,
         );
+        page.single(
+            "orange_amnesty_total",
+            "counter",
+            "Gaps without a server, seen by this one, that count against no runner.",
+            self.amnesties.load(Ordering::Relaxed),
+        );
         page.gauges(gauges);
         page.durations(&counters);
         page.0
@@ -153,12 +164,6 @@ impl Page {
     }
 
     fn gauges(&mut self, gauges: &Gauges) {
-        self.single(
-            "orange_mail_seconds",
-            "gauge",
-            "Age of the oldest open request.",
-            gauges.mail_seconds,
-        );
         self.single(
             "orange_mail_open",
             "gauge",
@@ -192,12 +197,6 @@ impl Page {
         for (state, count) in states {
             self.sample("orange_runners", &format!("state=\"{state}\""), count);
         }
-        self.single(
-            "orange_amnesty_total",
-            "counter",
-            "Gaps that were counted against no runner.",
-            gauges.amnesties,
-        );
         self.single(
             "orange_db_pool_waiting",
             "gauge",

@@ -12,7 +12,12 @@ use tokio::sync::Notify;
 /// What a call waits for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Topic {
-    Work(OrgId, RunnerId),
+    Work {
+        org: OrgId,
+        runner: RunnerId,
+        /// Whether the runner takes more tasks; otherwise only mail.
+        has_room: bool,
+    },
     Request(OrgId, MailId),
     /// Rows of the organisation's feed after this one.
     Changes(OrgId, u64),
@@ -58,7 +63,7 @@ impl Waiting {
         calls.last = calls.last.saturating_add(1);
         let number = calls.last;
         let waiters = calls.waiters.entry(topic.clone()).or_default();
-        if matches!(topic, Topic::Work(..)) {
+        if matches!(topic, Topic::Work { .. }) {
             for older in std::mem::take(waiters).into_values() {
                 older.notify_one();
             }
@@ -136,7 +141,11 @@ mod tests {
     use super::*;
 
     fn work(runner: &str) -> Topic {
-        Topic::Work(OrgId::new("acme"), RunnerId::new(runner))
+        Topic::Work {
+            org: OrgId::new("acme"),
+            runner: RunnerId::new(runner),
+            has_room: true,
+        }
     }
 
     #[tokio::test]

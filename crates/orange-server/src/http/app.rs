@@ -118,6 +118,10 @@ impl App {
         }
     }
 
+    pub fn count_amnesty(&self) {
+        self.metrics.count_amnesty();
+    }
+
     pub fn report(&self, message: &str) {
         (self.report)(message);
     }

@@ -41,10 +41,6 @@ pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest wait for work, for the decision of a request, and for changes.
 pub const MAX_WAIT: Duration = Duration::from_secs(25);
 
-/// How many runners of an organisation are told at once that there may be work. More would only
-/// compete for it.
-pub const MOST_WOKEN: i64 = 16;
-
 /// How many tasks one call may claim: each comes with its whole log.
 pub const MOST_CLAIMS: u32 = 4;
 

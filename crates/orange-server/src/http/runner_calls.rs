@@ -74,8 +74,11 @@ impl App {
     async fn work(&self, runner: &Runner, input: &Input) -> Result<Answer, Refusal> {
         let mut call: WorkRequest = parse(&input.body)?;
         call.free = call.free.min(MOST_CLAIMS);
-        let wait = Topic::Work(runner.org.clone(), runner.id.clone());
-        let wait = self.waiting.begin(wait);
+        let wait = self.waiting.begin(Topic::Work {
+            org: runner.org.clone(),
+            runner: runner.id.clone(),
+            has_room: call.free > 0,
+        });
         let over = sleep(MAX_WAIT);
         let mut over = std::pin::pin!(over);
         loop {
