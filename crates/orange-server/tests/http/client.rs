@@ -33,7 +33,10 @@ impl Reply {
 
     pub fn code(&self) -> String {
         let json = self.json();
-        json["error"]["code"].as_str().unwrap_or_default().to_owned()
+        json["error"]["code"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
     }
 
     /// The answer of a call that must have worked.
@@ -117,7 +120,8 @@ fn parse(answer: &[u8]) -> Option<Reply> {
     let mut lines = head.lines();
     let length = lines.find_map(|line| {
         let (name, value) = line.split_once(": ")?;
-        name.eq_ignore_ascii_case("content-length").then(|| value.parse().ok())?
+        name.eq_ignore_ascii_case("content-length")
+            .then(|| value.parse().ok())?
     });
     let length: usize = length?;
     (body.len() == length).then(|| Reply {

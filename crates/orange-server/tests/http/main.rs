@@ -1,0 +1,16 @@
+//! Real servers on a real PostgreSQL, called over HTTP.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests run PostgreSQL and servers as processes"
+)]
+
+mod authority;
+mod chaos;
+mod client;
+mod cluster;
+mod limits;
+mod proxy;
+mod servers;
+mod sim;
+mod story;
+mod tls;
