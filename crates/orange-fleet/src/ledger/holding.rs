@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::chain::Commit;
 use crate::ids::{Epoch, RunnerId, TaskId};
-use crate::ledger::{Ledger, MOST_ATTEMPTS, Owner, TaskRecord};
+use crate::ledger::{Ledger, MOST_ATTEMPTS, MOST_CLAIMS, MOST_MAIL, Owner, TaskRecord};
 use crate::message::{
     Adopt, AdoptAnswer, Claim, EndedTask, GiveBack, HoldingAnswer, Mail, Rest, Text, Wip,
     WorkAnswer, WorkRequest,
@@ -23,7 +23,7 @@ impl Ledger {
         if !alive.is_some_and(|it| it.is_alive(call.incarnation)) {
             return answer;
         }
-        for _ in 0..call.free.max(1) {
+        for _ in 0..call.free.clamp(1, MOST_CLAIMS) {
             let Some(task) = self.best(now, runner, call) else {
                 break;
             };
@@ -43,7 +43,7 @@ impl Ledger {
             from: mail.from.clone(),
             ask: mail.ask.clone(),
         });
-        answer.mail = open.collect();
+        answer.mail = open.take(MOST_MAIL).collect();
         answer
     }
 

@@ -112,8 +112,7 @@ impl Ledger {
         version: Version,
         status: &str,
     ) {
-        let ask = serde_json::to_string(&ChildEnd { status });
-        let ask = ask.ok().and_then(Json::new).unwrap_or_else(Json::null);
+        let ask = child_end(status);
         let key = RequestKey::new(format!("ended-{version}"));
         self.add_mail(parent, Sender::Child(child.clone()), key, ask);
     }
@@ -147,6 +146,12 @@ impl Ledger {
         self.mail.insert(id.clone(), record);
         Some(id)
     }
+}
+
+/// What the parent of an ended task is told.
+pub fn child_end(status: &str) -> Json {
+    let ask = serde_json::to_string(&ChildEnd { status });
+    ask.ok().and_then(Json::new).unwrap_or_else(Json::null)
 }
 
 #[derive(serde::Serialize)]

@@ -13,7 +13,7 @@ mod views;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use log::{Placement, Row};
-pub use mail::{MailRecord, MailState};
+pub use mail::{MailRecord, MailState, child_end};
 pub use runners::{Hearing, RunnerRecord};
 
 use crate::capability::Needs;
@@ -24,6 +24,12 @@ use crate::time::{Period, Timestamp};
 
 /// After this many claims without a change of status a task waits for a person.
 pub const MOST_ATTEMPTS: u32 = 5;
+
+/// One call claims no more tasks than this, however much room a runner says it has.
+pub const MOST_CLAIMS: u32 = 16;
+
+/// One call brings no more mail than this; the rest comes when that is decided.
+pub const MOST_MAIL: usize = 200;
 
 /// The server's periods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -124,7 +124,7 @@ impl Database {
             return Ok(Vec::new());
         }
         let parameters: [&(dyn ToSql + Sync); 4] = [&orgs, &runners, &rooms, &MOST_WOKEN];
-        let rows = self.ask("due_work", DUE_WORK, &parameters).await?;
+        let rows = self.rows("due_work", DUE_WORK, &parameters).await?;
         let found = rows.iter().map(|row| {
             Ok(Topic::Work {
                 org: OrgId::new(text(row, 0)?),
@@ -147,7 +147,7 @@ impl Database {
             return Ok(Vec::new());
         }
         let parameters: [&(dyn ToSql + Sync); 2] = [&orgs, &requests];
-        let rows = self.ask("due_requests", DUE_REQUESTS, &parameters).await?;
+        let rows = self.rows("due_requests", DUE_REQUESTS, &parameters).await?;
         let found = rows.iter().map(|row| {
             let org = OrgId::new(text(row, 0)?);
             Ok(Topic::Request(org, MailId::new(text(row, 1)?)))
@@ -169,7 +169,7 @@ impl Database {
         }
         let (orgs, points): (Vec<&str>, Vec<i64>) = known.keys().copied().unzip();
         let parameters: [&(dyn ToSql + Sync); 2] = [&orgs, &points];
-        let rows = self.ask("due_changes", DUE_CHANGES, &parameters).await?;
+        let rows = self.rows("due_changes", DUE_CHANGES, &parameters).await?;
         let found = rows.iter().map(|row| {
             let (org, since): (String, i64) = (row.try_get(0)?, row.try_get(1)?);
             Ok(known.get(&(org.as_str(), since)).map(|it| Topic::clone(it)))
@@ -180,7 +180,7 @@ impl Database {
 
     /// All runners of an organisation.
     pub async fn runners(&self, org: &OrgId) -> Result<Vec<RunnerView>, DatabaseError> {
-        let rows = self.ask("runners", RUNNERS, &[&org.as_str()]).await?;
+        let rows = self.rows("runners", RUNNERS, &[&org.as_str()]).await?;
         let found = rows.iter().map(|row| {
             let projects: Vec<String> = row.try_get(5)?;
             Ok(RunnerView {
@@ -207,13 +207,13 @@ impl Database {
             Want::Drain => DRAIN,
         };
         let parameters: [&(dyn ToSql + Sync); 3] = [&org.as_str(), &runner.as_str(), &want];
-        self.ask("want", WANT, &parameters).await?;
+        self.rows("want", WANT, &parameters).await?;
         Ok(())
     }
 
     /// The numbers of an organisation, for `/metrics`.
     pub async fn gauges(&self, org: &OrgId) -> Result<Gauges, DatabaseError> {
-        let rows = self.ask("gauges", GAUGES, &[&org.as_str()]).await?;
+        let rows = self.rows("gauges", GAUGES, &[&org.as_str()]).await?;
         let status = self.pool.status();
         let found = rows.first().map(|row| {
             let oldest: Option<i64> = row.try_get(2)?;
@@ -234,30 +234,12 @@ impl Database {
 
     /// Since when runners could be heard.
     pub async fn up_since(&self) -> Result<Timestamp, DatabaseError> {
-        let rows = self.ask("up_since", UP_SINCE, &[]).await?;
+        let rows = self.rows("up_since", UP_SINCE, &[]).await?;
         let found = rows.first().map(|row| Ok(Timestamp(number(row, 0)?)));
         readable(
             "up_since",
             found.unwrap_or_else(|| Ok(Timestamp::default())),
         )
-    }
-
-    async fn ask(
-        &self,
-        call: &'static str,
-        statement: &'static str,
-        parameters: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Row>, DatabaseError> {
-        let client = self.pool.get().await;
-        let client = client.map_err(|error| DatabaseError::Unavailable {
-            reason: error.to_string(),
-        })?;
-        let failed = |error: tokio_postgres::Error| DatabaseError::Failed {
-            call,
-            reason: error.to_string(),
-        };
-        let statement = client.prepare_cached(statement).await.map_err(failed)?;
-        client.query(&statement, parameters).await.map_err(failed)
     }
 }
 

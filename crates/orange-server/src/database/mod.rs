@@ -1,19 +1,24 @@
 //! The database: one call per message, each one transaction.
 
+mod connection;
+mod coordinator;
 mod error;
 mod fleet;
+mod holding;
+pub mod limits;
+mod log;
+mod mail;
+mod runners;
+mod schema;
 mod tokens;
+mod values;
+mod views;
 
-use orange_fleet::chain::Sha;
-use orange_fleet::ids::{MailId, OrgId, PersonId, ProjectId, RunnerId, TaskId};
-use orange_fleet::message::{
-    Adopt, AdoptAnswer, Append, AppendAnswer, Beat, BeatAnswer, Changes, CreateAnswer, CreateTask,
-    GiveBack, HoldingAnswer, MailAnswer, MailResult, PostRequest, Register, RegisterAnswer,
-    RequestState, Sender, TaskView, Wip, WorkAnswer, WorkRequest,
-};
+use tokio_postgres::Row;
 
 pub use error::{DatabaseError, ErrorKind};
 pub use fleet::RunnerView;
+pub use mail::StoredRequest;
 pub use tokens::{NewToken, Token};
 
 /// The pool of connections. Clones share it.
@@ -22,188 +27,46 @@ pub struct Database {
     pool: deadpool_postgres::Pool,
 }
 
-/// A request of a person or the end of a child, with what decides who may read it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredRequest {
-    pub task: TaskId,
-    pub project: ProjectId,
-    pub from: Sender,
-    pub state: RequestState,
-}
-
 impl Database {
+    /// Opens one connection, so that a wrong address is noticed at once.
     pub async fn connect(url: &str, connections: usize) -> Result<Self, DatabaseError> {
-        let _ = (url, connections);
-        Err(DatabaseError::NotMigrated)
+        let pool = connection::pool(url, connections)?;
+        drop(connection::client(&pool).await?);
+        Ok(Self { pool })
     }
 
-    /// Bring the tables and functions up to this program. Safe to run from many places at once.
-    pub async fn migrate(&self) -> Result<(), DatabaseError> {
-        Err(self.unfinished("migrate", ()))
-    }
-
-    /// Whether this program can use the database.
-    pub async fn check_schema(&self) -> Result<(), DatabaseError> {
-        Err(self.unfinished("check_schema", ()))
-    }
-
-    pub async fn register(
+    /// Runs one statement, which is one transaction.
+    async fn rows(
         &self,
-        org: &OrgId,
-        runner: &RunnerId,
-        call: &Register,
-    ) -> Result<RegisterAnswer, DatabaseError> {
-        Err(self.unfinished("register", (org, runner, call)))
+        call: &'static str,
+        sql: &str,
+        parameters: connection::Parameters<'_>,
+    ) -> Result<Vec<Row>, DatabaseError> {
+        connection::rows(&self.pool, call, sql, parameters).await
     }
 
-    pub async fn beat(
+    /// The first row of an answer, when there is one.
+    async fn row(
         &self,
-        org: &OrgId,
-        runner: &RunnerId,
-        call: &Beat,
-    ) -> Result<BeatAnswer, DatabaseError> {
-        Err(self.unfinished("beat", (org, runner, call)))
+        call: &'static str,
+        sql: &str,
+        parameters: connection::Parameters<'_>,
+    ) -> Result<Option<Row>, DatabaseError> {
+        let rows = self.rows(call, sql, parameters).await?;
+        Ok(rows.into_iter().next())
     }
 
-    /// Without waiting.
-    pub async fn work(
+    /// The only row of an answer that always has one.
+    async fn only(
         &self,
-        org: &OrgId,
-        runner: &RunnerId,
-        call: &WorkRequest,
-    ) -> Result<WorkAnswer, DatabaseError> {
-        Err(self.unfinished("work", (org, runner, call)))
-    }
-
-    pub async fn append(
-        &self,
-        org: &OrgId,
-        runner: &RunnerId,
-        call: &Append,
-    ) -> Result<AppendAnswer, DatabaseError> {
-        Err(self.unfinished("append", (org, runner, call)))
-    }
-
-    pub async fn give_back(
-        &self,
-        org: &OrgId,
-        runner: &RunnerId,
-        call: &GiveBack,
-    ) -> Result<HoldingAnswer, DatabaseError> {
-        Err(self.unfinished("give_back", (org, runner, call)))
-    }
-
-    pub async fn adopt(
-        &self,
-        org: &OrgId,
-        runner: &RunnerId,
-        call: &Adopt,
-    ) -> Result<AdoptAnswer, DatabaseError> {
-        Err(self.unfinished("adopt", (org, runner, call)))
-    }
-
-    pub async fn save_wip(
-        &self,
-        org: &OrgId,
-        runner: &RunnerId,
-        task: &TaskId,
-        wip: &Wip,
-    ) -> Result<HoldingAnswer, DatabaseError> {
-        Err(self.unfinished("save_wip", (org, runner, task, wip)))
-    }
-
-    pub async fn answer_mail(
-        &self,
-        org: &OrgId,
-        runner: &RunnerId,
-        mail: &MailId,
-        call: &MailAnswer,
-    ) -> Result<MailResult, DatabaseError> {
-        Err(self.unfinished("answer_mail", (org, runner, mail, call)))
-    }
-
-    pub async fn create(
-        &self,
-        org: &OrgId,
-        call: &CreateTask,
-    ) -> Result<CreateAnswer, DatabaseError> {
-        Err(self.unfinished("create", (org, call)))
-    }
-
-    /// `None` without the task.
-    pub async fn post(
-        &self,
-        org: &OrgId,
-        person: &PersonId,
-        task: &TaskId,
-        call: &PostRequest,
-    ) -> Result<Option<RequestState>, DatabaseError> {
-        Err(self.unfinished("post", (org, person, task, call)))
-    }
-
-    pub async fn request(
-        &self,
-        org: &OrgId,
-        mail: &MailId,
-    ) -> Result<Option<StoredRequest>, DatabaseError> {
-        Err(self.unfinished("request", (org, mail)))
-    }
-
-    pub async fn view(
-        &self,
-        org: &OrgId,
-        task: &TaskId,
-    ) -> Result<Option<TaskView>, DatabaseError> {
-        Err(self.unfinished("view", (org, task)))
-    }
-
-    /// The project of a task, to check the caller before a request.
-    pub async fn project(
-        &self,
-        org: &OrgId,
-        task: &TaskId,
-    ) -> Result<Option<ProjectId>, DatabaseError> {
-        Err(self.unfinished("project", (org, task)))
-    }
-
-    /// At most `most` commits after a point of the feed, of some projects or of all.
-    pub async fn changes(
-        &self,
-        org: &OrgId,
-        projects: Option<&[ProjectId]>,
-        since: u64,
-        most: u32,
-    ) -> Result<Changes, DatabaseError> {
-        Err(self.unfinished("changes", (org, projects, since, most)))
-    }
-
-    /// A text that commits of some projects, or of any, were stored with.
-    pub async fn text(
-        &self,
-        org: &OrgId,
-        projects: Option<&[ProjectId]>,
-        sha: &Sha,
-    ) -> Result<Option<String>, DatabaseError> {
-        Err(self.unfinished("text", (org, projects, sha)))
-    }
-
-    /// The coordinator's mark, on any server, every few seconds. A longer gap than 15 seconds means
-    /// that runners could not be heard. Answers whether this call was the coordinator.
-    pub async fn mark(&self) -> Result<bool, DatabaseError> {
-        Err(self.unfinished("mark", ()))
-    }
-
-    /// Release the tasks of runners whose lease has passed. Marks first, so that an outage that no
-    /// one has marked yet counts against no runner. Answers how many tasks were released, or `None`
-    /// when another server does this at the moment.
-    pub async fn reap(&self) -> Result<Option<u64>, DatabaseError> {
-        Err(self.unfinished("reap", ()))
-    }
-
-    fn unfinished(&self, call: &'static str, _: impl Sized) -> DatabaseError {
-        DatabaseError::Failed {
+        call: &'static str,
+        sql: &str,
+        parameters: connection::Parameters<'_>,
+    ) -> Result<Row, DatabaseError> {
+        let row = self.row(call, sql, parameters).await?;
+        row.ok_or_else(|| DatabaseError::Unreadable {
             call,
-            reason: format!("{:?}", self.pool.status()),
-        }
+            reason: "it has no row".to_owned(),
+        })
     }
 }
