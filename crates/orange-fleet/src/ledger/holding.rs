@@ -161,7 +161,8 @@ impl Ledger {
         let commits: Vec<Commit> = record.log.iter().map(|row| row.commit.clone()).collect();
         let named: BTreeSet<_> = commits.iter().flat_map(|it| &it.texts).collect();
         let texts = named.into_iter().filter_map(|sha| {
-            let content = self.texts.get(sha)?.clone();
+            let key = (record.needs.project.clone(), *sha);
+            let content = self.texts.get(&key)?.clone();
             Some(Text { sha: *sha, content })
         });
         let texts = texts.collect();

@@ -1,7 +1,7 @@
 //! Creating tasks, and appending commits to their logs.
 
 use crate::chain::{Commit, Head};
-use crate::ids::{Epoch, RunnerId, TaskId};
+use crate::ids::{Epoch, ProjectId, RunnerId, TaskId};
 use crate::ledger::{Ledger, TaskRecord};
 use crate::message::{
     Append, AppendAnswer, AppendResult, CreateAnswer, CreateTask, Rest, Summary, TaskAppend,
@@ -59,7 +59,7 @@ impl Ledger {
             letters: 0,
         };
         self.tasks.insert(call.task.clone(), record);
-        self.store_texts(&call.commits, &call.texts);
+        self.store_texts(&call.needs.project, &call.commits, &call.texts);
         self.write(&call.task, Epoch::default(), &call.commits, &call.summary);
         CreateAnswer::Ok
     }
@@ -88,7 +88,13 @@ impl Ledger {
         };
         let new = append.commits.get(known..).unwrap_or_default();
         if !new.is_empty() {
-            self.store_texts(&append.commits, &append.texts);
+            let project = self
+                .tasks
+                .get(&append.task)
+                .map(|it| it.needs.project.clone());
+            if let Some(project) = project {
+                self.store_texts(&project, &append.commits, &append.texts);
+            }
             self.write(&append.task, append.epoch, new, &append.summary);
             if append.summary.ended {
                 self.end(now, &append.task);
@@ -172,10 +178,11 @@ impl Ledger {
     }
 
     /// Only texts that the commits name. The caller has compared them with their hashes.
-    fn store_texts(&mut self, commits: &[Commit], texts: &[Text]) {
+    fn store_texts(&mut self, project: &ProjectId, commits: &[Commit], texts: &[Text]) {
         for text in texts {
             if commits.iter().any(|it| it.texts.contains(&text.sha)) {
-                self.texts.insert(text.sha, text.content.clone());
+                let key = (project.clone(), text.sha);
+                self.texts.insert(key, text.content.clone());
             }
         }
     }

@@ -18,7 +18,7 @@ pub use runners::{Hearing, RunnerRecord};
 
 use crate::capability::Needs;
 use crate::chain::{Head, Sha};
-use crate::ids::{Epoch, Incarnation, MailId, OrgId, RunnerId, TaskId, Timeline};
+use crate::ids::{Epoch, Incarnation, MailId, OrgId, ProjectId, RunnerId, TaskId, Timeline};
 use crate::message::{Rest, Summary, Wip};
 use crate::time::{Period, Timestamp};
 
@@ -63,7 +63,8 @@ pub struct Ledger {
     pub runners: BTreeMap<RunnerId, RunnerRecord>,
     pub tasks: BTreeMap<TaskId, TaskRecord>,
     pub mail: BTreeMap<MailId, MailRecord>,
-    pub texts: BTreeMap<Sha, String>,
+    /// By project: who may read a project may read its texts.
+    pub texts: BTreeMap<(ProjectId, Sha), String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -370,7 +370,6 @@ fn send(client: &Client, attempt: &Attempt) -> Option<Reply> {
 #[test]
 fn every_endpoint_answers_each_caller_as_the_table_says() {
     let cluster = Cluster::start();
-    orange_server::migrate(&cluster.url()).unwrap();
     let running = Running::start(&cluster.url(), TlsSetting::Off);
     let mut world = World::new(&cluster, &running);
     let used = world.callers["used"].token.clone().unwrap();

@@ -93,7 +93,6 @@ fn a_server_process() {
 fn nothing_acknowledged_is_lost_when_servers_are_killed_and_calls_are_cut() {
     let cluster = Cluster::start();
     let url = cluster.url();
-    orange_server::migrate(&url).unwrap();
     let mut servers: Vec<_> = (0..SERVERS).map(|_| ServerProcess::start(&url)).collect();
     let numbered = (1_u64..).zip(&servers);
     let proxies: Vec<_> = numbered

@@ -22,7 +22,6 @@ use crate::sim::{Sim, capabilities, summary};
 
 fn start() -> (Cluster, Running, Client) {
     let cluster = Cluster::start();
-    orange_server::migrate(&cluster.url()).unwrap();
     let running = Running::start(&cluster.url(), TlsSetting::Off);
     let admin = first_admin(running.address, &cluster.url());
     (cluster, running, admin)

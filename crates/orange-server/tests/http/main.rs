@@ -1,7 +1,7 @@
 //! Real servers on a real PostgreSQL, called over HTTP.
 #![expect(
     clippy::disallowed_methods,
-    reason = "the tests run PostgreSQL and servers as processes"
+    reason = "servers are processes too, so that they can be killed"
 )]
 
 mod authority;

@@ -17,7 +17,6 @@ use crate::sim::{LAST, Sim, TEXT, now, wait_until};
 #[test]
 fn a_runner_joins_works_restarts_gives_back_and_is_drained() {
     let cluster = Cluster::start();
-    orange_server::migrate(&cluster.url()).unwrap();
     let mut first = Running::start(&cluster.url(), TlsSetting::Off);
     let second = Running::start(&cluster.url(), TlsSetting::Off);
     let admin = first_admin(first.address, &cluster.url());

@@ -96,7 +96,6 @@ fn ready(running: &Running, sha: &str) -> Option<String> {
 #[test]
 fn a_server_outside_loopback_needs_tls_and_is_known_by_its_certificate() {
     let cluster = Cluster::start();
-    orange_server::migrate(&cluster.url()).unwrap();
     let settings = Settings {
         database: cluster.url(),
         connections: 2,
