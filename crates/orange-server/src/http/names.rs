@@ -26,6 +26,10 @@ fn check_names<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(
 
 pub fn check_register(call: &Register) -> Result<(), Refusal> {
     let able = &call.capabilities;
+    // The database counts on from here.
+    if call.seen.0 >= u64::from(u32::MAX) {
+        return Err(Refusal::invalid("`seen` is not an incarnation"));
+    }
     check_name("the home", call.home.as_str())?;
     check_names("a project", able.projects.iter().map(ProjectId::as_str))?;
     check_names("a harness", able.harnesses.iter().map(HarnessName::as_str))?;

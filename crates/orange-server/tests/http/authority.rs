@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 
 use orange_fleet::chain::{Commit, Head, Sha};
@@ -44,11 +43,41 @@ const BLIND: [&str; 10] = [
 
 /// What each of them is answered: the status, or what a runner's call did. `wait` means that there
 /// was no work within a second.
-const EXPECTED: &str = "";
+#[rustfmt::skip]
+const EXPECTED: &str = "
+             none garbage expired revoked used org project view operate review maintain admin   idle  stale    org-run     holder
+healthz       200     200     200     200  200 200     200  200     200    200      200   200    200    200        200        200
+readyz        200     200     200     200  200 200     200  200     200    200      200   200    200    200        200        200
+metrics       401     401     401     401  401 200     403  403     403    403      403   200    403    403        403        403
+join          401     401     401     401  401 401     401  401     401    401      401   401    401    401        401        401
+login         401     401     401     401  401 401     401  401     401    401      401   401    401    401        401        401
+me            401     401     401     401  401 200     200  200     200    200      200   200    200    200        200        200
+register      401     401     401     401  401 403     403  403     403    403      403   403    403  taken registered registered
+beat          401     401     401     401  401 403     403  403     403    403      403   403    403  stale      alive      alive
+work          401     401     401     401  401 403     403  403     403    403      403   403    403   wait       wait       mail
+append        401     401     401     401  401 403     403  403     403    403      403   403 fenced fenced     fenced         ok
+give_back     401     401     401     401  401 403     403  403     403    403      403   403 fenced fenced     fenced         ok
+adopt         401     401     401     401  401 403     403  403     403    403      403   403   none   none       none      claim
+wip           401     401     401     401  401 403     403  403     403    403      403   403 fenced fenced     fenced         ok
+answer        401     401     401     401  401 403     403  403     403    403      403   403 fenced fenced     fenced         ok
+create        401     401     401     401  401 200     403  403     200    200      200   200    403    403        403        403
+task          401     401     401     401  401 404     404  200     200    200      200   200    403    403        403        403
+requesttell   401     401     401     401  401 404     404  403     200    200      200   200    403    403        403        403
+requestmerge  401     401     401     401  401 404     404  403     403    200      200   200    403    403        403        403
+state         401     401     401     401  401 404     404  200     200    200      200   200    403    403        403        403
+changes       401     401     401     401  401 200     200  200     200    200      200   200    403    403        403        403
+text          401     401     401     401  401 404     404  200     200    200      200   200    403    403        403        403
+runners       401     401     401     401  401 200     200  200     200    200      200   200    403    403        403        403
+want          401     401     401     401  401 404     404  403     403    403      200   200    403    403        403        403
+code          401     401     401     401  401 200     403  403     403    403      403   200    403    403        403        403
+tokens        401     401     401     401  401 200     403  403     403    403      403   200    403    403        403        403
+revoke        401     401     401     401  401 404     403  403     403    403      403   200    403    403        403        403
+";
 
 struct World {
     callers: BTreeMap<&'static str, Client>,
-    operator: Client,
+    /// Several, because one may not ask so often.
+    operators: Vec<Client>,
     holder: Sim,
     count: usize,
 }
@@ -115,7 +144,9 @@ impl World {
         ];
         Self {
             callers: callers.into(),
-            operator: own("ops", "coffee", Role::Operate),
+            operators: (0..8)
+                .map(|it| own(&format!("ops-{it}"), "coffee", Role::Operate))
+                .collect(),
             holder: {
                 sim("idle", &idle);
                 sim("holder", &foreign);
@@ -125,12 +156,17 @@ impl World {
         }
     }
 
+    fn operator(&mut self) -> &Client {
+        self.operators.rotate_left(1);
+        &self.operators[0]
+    }
+
     /// A task that the runner `holder` holds, with open mail.
     fn case(&mut self) -> Case {
         self.count += 1;
         let task = TaskId::new(format!("task-{}", self.count));
-        create(&self.operator, task.as_str());
-        let mail = post(&self.operator, task.as_str(), "key");
+        create(self.operator(), task.as_str());
+        let mail = post(self.operator(), task.as_str(), "key");
         // The second call brings the mail, when the first has only claimed the task.
         assert!(self.holder.work(1) && self.holder.work(0));
         let held = self.holder.held();
@@ -182,6 +218,13 @@ struct Attempt {
     method: &'static str,
     path: String,
     body: String,
+}
+
+impl Attempt {
+    /// `None` when nothing is answered in time.
+    fn send(&self, client: &Client) -> Option<Reply> {
+        client.insist(self.method, &self.path, &self.body).ok()
+    }
 }
 
 fn attempt(endpoint: &Endpoint, verb: &str, caller: &str, case: &Case, used: &Sha) -> Attempt {
@@ -262,7 +305,8 @@ fn attempt(endpoint: &Endpoint, verb: &str, caller: &str, case: &Case, used: &Sh
         }),
         Call::CreateTask => {
             let mut call = crate::servers::task(&format!("new-{caller}"));
-            // No runner here takes it.
+            // Another organisation has no such text of its own, and no runner takes the task.
+            call.texts.clear();
             call.needs.harnesses = [orange_fleet::ids::HarnessName::new("other")].into();
             text(&call)
         }
@@ -356,17 +400,6 @@ impl Case {
     }
 }
 
-/// Sends a call; one that is made too fast is made again. `None` when nothing is answered in time.
-fn send(client: &Client, attempt: &Attempt) -> Option<Reply> {
-    loop {
-        let reply = client.call(attempt.method, &attempt.path, &attempt.body);
-        match reply {
-            Ok(reply) if reply.status == 429 => thread::sleep(Duration::from_millis(50)),
-            reply => return reply.ok(),
-        }
-    }
-}
-
 #[test]
 fn every_endpoint_answers_each_caller_as_the_table_says() {
     let cluster = Cluster::start();
@@ -394,8 +427,8 @@ fn every_endpoint_answers_each_caller_as_the_table_says() {
                     client.patience = Duration::from_secs(1);
                 }
                 let view = format!("/v1/tasks/{}", case.task);
-                let before = world.operator.get(&view);
-                let reply = send(&client, &attempt(endpoint, verb, caller, &case, &used));
+                let before = world.operator().get(&view);
+                let reply = attempt(endpoint, verb, caller, &case, &used).send(&client);
                 let cell = reply
                     .as_ref()
                     .map_or_else(|| "wait".to_owned(), |it| outcome(endpoint.call, it));
@@ -408,11 +441,12 @@ fn every_endpoint_answers_each_caller_as_the_table_says() {
                 };
                 // One who may know nothing learns nothing, and changes nothing.
                 assert!(!reply.body.contains("secret-"), "{place}: {}", reply.body);
-                let after = world.operator.get(&view);
+                let after = world.operator().get(&view);
                 assert_eq!(after, before, "{place}");
-                let unknown = case.unknown();
-                let control = send(&client, &attempt(endpoint, verb, caller, &unknown, &used));
-                if !matches!(endpoint.call, Call::CreateTask | Call::Metrics | Call::Beat) {
+                // And a task of others is answered as one that does not exist.
+                if endpoint.path.contains("{task}") || endpoint.path.contains("{mail}") {
+                    let unknown = case.unknown();
+                    let control = attempt(endpoint, verb, caller, &unknown, &used).send(&client);
                     let control = control.map(|it| unknown.anonymous(&it));
                     assert_eq!(Some(case.anonymous(&reply)), control, "{place}");
                 }
@@ -421,5 +455,12 @@ fn every_endpoint_answers_each_caller_as_the_table_says() {
             world.tidy(&case);
         }
     }
-    assert_eq!(table.trim(), EXPECTED.trim(), "\n{table}");
+    let cells = |it: &str| {
+        let lines = it
+            .lines()
+            .map(|it| it.split_whitespace().map(str::to_owned));
+        let lines = lines.map(Iterator::collect::<Vec<String>>);
+        lines.filter(|it| !it.is_empty()).collect::<Vec<_>>()
+    };
+    assert_eq!(cells(&table), cells(EXPECTED), "\n{table}");
 }

@@ -245,12 +245,7 @@ fn read_log(person: &Client) -> Log {
     let mut log = Log::new();
     let mut since = 0;
     loop {
-        let reply = person.get(&format!("/v1/changes?since={since}"));
-        if reply.status == 429 {
-            thread::sleep(Duration::from_millis(100));
-            continue;
-        }
-        let page: Changes = reply.read();
+        let page: Changes = person.get(&format!("/v1/changes?since={since}")).read();
         if page.rows.is_empty() {
             return log;
         }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::thread;
 use std::time::Duration;
 
 use orange_fleet::chain::Sha;
@@ -75,12 +76,23 @@ impl Client {
     }
 
     pub fn get(&self, path: &str) -> Reply {
-        self.call("GET", path, "").unwrap()
+        self.insist("GET", path, "").unwrap()
     }
 
     pub fn post(&self, path: &str, body: &impl Serialize) -> Reply {
         let body = serde_json::to_string(body).unwrap();
-        self.call("POST", path, &body).unwrap()
+        self.insist("POST", path, &body).unwrap()
+    }
+
+    /// A call that is made again when it was made too fast.
+    pub fn insist(&self, method: &str, path: &str, body: &str) -> io::Result<Reply> {
+        loop {
+            let reply = self.call(method, path, body)?;
+            if reply.status != 429 {
+                return Ok(reply);
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// Any call; an error when it has no whole answer.
