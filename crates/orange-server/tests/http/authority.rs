@@ -227,6 +227,7 @@ impl Attempt {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a body for each endpoint")]
 fn attempt(endpoint: &Endpoint, verb: &str, caller: &str, case: &Case, used: &Sha) -> Attempt {
     let is_stale = caller == "stale";
     let (task, mail) = (&case.task, &case.mail);

@@ -90,6 +90,10 @@ fn a_server_process() {
 }
 
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one run, from its setup to its checks"
+)]
 fn nothing_acknowledged_is_lost_when_servers_are_killed_and_calls_are_cut() {
     let cluster = Cluster::start();
     let url = cluster.url();

@@ -1,5 +1,6 @@
 //! A small HTTP client: one connection per call, every wait bounded.
 
+use std::fmt::Write as _;
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
@@ -12,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// Longer than any answer takes, waiting for work included.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 #[derive(Clone, Debug)]
 pub struct Client {
@@ -100,10 +101,10 @@ impl Client {
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
         head += "Connection: close\r\n";
         if let Some(token) = &self.token {
-            head += &format!("Authorization: Bearer {token}\r\n");
+            write!(head, "Authorization: Bearer {token}\r\n").unwrap();
         }
         if matches!(method, "POST" | "PUT") {
-            head += &format!("Content-Length: {}\r\n", body.len());
+            write!(head, "Content-Length: {}\r\n", body.len()).unwrap();
         }
         self.send(&format!("{head}\r\n{body}"))
     }

@@ -1,4 +1,4 @@
-//! A PostgreSQL of the test's own, with the tables of this program.
+//! A database of the test's own, with the tables of this program.
 
 use postgres_fixture::Fsync;
 

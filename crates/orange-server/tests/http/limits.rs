@@ -308,8 +308,14 @@ fn hostile_values_are_refused_and_do_no_harm() {
     assert!(sim.beat(), "the runner is what it was");
     assert!(sim.work(1));
     assert_eq!(sim.held().len(), 1, "and the task too");
+}
 
-    // People: names, and tasks of projects that they may not see.
+#[test]
+fn people_ask_for_nothing_beyond_their_projects() {
+    let (_cluster, _running, admin) = start();
+    let ann = person(&admin, "ann", "coffee", Role::Operate);
+    create(&ann, "k3f9");
+    let name = "x".repeat(200);
     for id in ["", "\u{0}", "a\nb", &name] {
         let mut call = task("new");
         call.task = TaskId::new(id);

@@ -1,4 +1,4 @@
-//! Servers in this process, on a cluster of PostgreSQL of the test's own.
+//! Servers in this process, and the people and runners that use them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,6 +16,12 @@ use serde_json::Value;
 use crate::client::Client;
 use crate::sim::{TEXT, first_commit};
 
+/// For the output of a test that fails.
+#[expect(clippy::print_stderr, reason = "the server's own output")]
+fn show(message: &str) {
+    eprintln!("server: {message}");
+}
+
 pub struct Running {
     pub address: SocketAddr,
     pub fingerprint: Option<String>,
@@ -31,7 +37,7 @@ impl Running {
             listen: "127.0.0.1:0".parse().unwrap(),
             tls,
         };
-        let report = Arc::new(|message: &str| eprintln!("server: {message}"));
+        let report = Arc::new(|message: &str| show(message));
         let host = Host::start(&settings, report).unwrap();
         Self {
             address: host.server().address(),

@@ -446,28 +446,20 @@ impl Sim {
             home.turns
         };
         for (number, (task, _)) in (0_u64..).zip(self.held()) {
+            let turn = turns + number;
             let last = self.local(&task).last().map(|it| it.last);
-            let is_busy = self
-                .home()
-                .link
-                .task(&task)
-                .is_some_and(|it| it.is_active());
-            if is_busy && last.is_some_and(|it| it < LAST) && (turns + number) % 3 == 0 {
+            let is_over = last.is_some_and(|it| it >= LAST);
+            let link = self.home().link.task(&task).cloned();
+            let Some(link) = link else {
+                continue;
+            };
+            if link.is_active() && !is_over && turn.is_multiple_of(3) {
                 self.commit(&task);
             }
-            let is_over = last.is_some_and(|it| it >= LAST);
-            // Now and then a task is left to others.
-            if is_over {
-                self.give_back(&task, Rest::Idle);
-            } else if (turns + number) % 41 == 0 {
-                self.give_back(&task, Rest::Offered);
-            } else if self
-                .home()
-                .link
-                .task(&task)
-                .is_some_and(|it| it.is_giving_back())
-            {
-                self.give_back(&task, Rest::Offered);
+            // Now and then a task is left to others, and what was begun is continued.
+            let rest = if is_over { Rest::Idle } else { Rest::Offered };
+            if is_over || turn.is_multiple_of(41) || link.is_giving_back() {
+                self.give_back(&task, rest);
             }
         }
         self.ship();

@@ -15,6 +15,7 @@ use crate::servers::{Running, create, first_admin, person, post, runner};
 use crate::sim::{LAST, Sim, TEXT, now, wait_until};
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one life, told in order")]
 fn a_runner_joins_works_restarts_gives_back_and_is_drained() {
     let cluster = Cluster::start();
     let mut first = Running::start(&cluster.url(), TlsSetting::Off);

@@ -17,6 +17,8 @@ use super::{
 };
 #[cfg(feature = "mcp")]
 use super::{captured_call, mcp};
+#[cfg(feature = "server")]
+use super::server;
 #[cfg(feature = "web")]
 use super::{web, web_call, web_description};
 use crate::cli::{Error, Exit};
@@ -80,6 +82,9 @@ pub enum Command {
     Report(report::Args),
     Chat(chat::Args),
     Serve(serve::Args),
+    #[cfg(feature = "server")]
+    #[command(subcommand, disable_help_subcommand = true)]
+    Server(server::Command),
     #[cfg(feature = "web")]
     Web(web::Args),
     #[cfg(feature = "mcp")]
@@ -165,6 +170,8 @@ impl Command {
             Command::Report(args) => report::run(args, environment, output),
             Command::Chat(args) => chat::run(args, environment),
             Command::Serve(args) => serve::run(args, environment, output),
+            #[cfg(feature = "server")]
+            Command::Server(command) => command.run(environment, output),
             #[cfg(feature = "web")]
             Command::Web(args) => {
                 let program = web::Program {

@@ -29,6 +29,7 @@ const GRAPH: &[(&str, &[&str])] = &[
             "orange-driver",
             "orange-engine",
             "orange-mcp",
+            "orange-server",
             "orange-web",
         ],
     ),
