@@ -32,7 +32,7 @@ pub struct Cluster {
 }
 
 /// Starting takes a second or two, or longer beside a build.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Ends the server when the pipe from the test's process ends. The shell ends with the server.
 const WATCH: &str = "exec 3<&0; \"$@\" </dev/null 3<&- & server=$!; \

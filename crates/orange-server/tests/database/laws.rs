@@ -17,6 +17,9 @@ use crate::fixture::{self, Fixture};
 use crate::histories::{Step, histories};
 use crate::rows;
 
+/// The shortest history that was found to be answered differently.
+type Difference = TestError<Vec<(bool, Step)>>;
+
 /// What the drawn histories have seen, so that a law is not kept because nothing happens.
 pub type Seen = BTreeMap<&'static str, u64>;
 
@@ -286,7 +289,7 @@ pub fn compare(
     runtime: &Runtime,
     fixture: &Fixture,
     config: ProptestConfig,
-) -> (Result<(), TestError<Vec<(bool, Step)>>>, Seen) {
+) -> (Result<(), Difference>, Seen) {
     let mut runner = TestRunner::new(config);
     let seen = RefCell::new(Seen::new());
     let result = runner.run(&histories(), |history| {

@@ -1,4 +1,9 @@
 //! The database against a real PostgreSQL.
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test may fail loudly, starts real programs and waits"
+)]
 
 mod calls;
 mod crashes;

@@ -90,11 +90,7 @@ async fn hostile_calls_reach_no_row() {
     let long = "x".repeat(300);
     for name in ["", "a\0b", long.as_str()] {
         let created = database.create(&org("o"), &creation(name)).await;
-        assert_eq!(
-            created.unwrap_err().kind() == ErrorKind::Operator,
-            false,
-            "{name:?}"
-        );
+        assert_ne!(created.unwrap_err().kind(), ErrorKind::Operator, "{name:?}");
         let mut call = creation("t");
         call.needs.project = ProjectId::new(name);
         assert!(database.create(&org("o"), &call).await.is_err(), "{name:?}");
