@@ -32,11 +32,11 @@ pub struct Cluster {
 }
 
 /// Starting takes a second or two, or longer beside a build.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Ends the server when the pipe from the test's process ends.
-const WATCH: &str = "\"$@\" </dev/null & server=$!; cat >/dev/null; \
-                     kill -QUIT $server 2>/dev/null; wait $server";
+/// Ends the server when the pipe from the test's process ends. The shell ends with the server.
+const WATCH: &str = "exec 3<&0; \"$@\" </dev/null 3<&- & server=$!; \
+                     (cat <&3 >/dev/null; kill -QUIT $server 2>/dev/null) & wait $server";
 
 impl Cluster {
     pub fn start(sync: Fsync) -> io::Result<Self> {
@@ -69,6 +69,14 @@ impl Cluster {
     /// Ends the server as `kill -9` does, and starts it again on what it has written.
     pub fn crash(&mut self) -> io::Result<()> {
         self.kill()?;
+        self.begin()
+    }
+
+    /// Ends the server as `kill -9` does, and starts it as after a restore or a promotion: with a
+    /// new timeline.
+    pub fn restore(&mut self) -> io::Result<()> {
+        self.kill()?;
+        fs::write(self.data().join("recovery.signal"), "")?;
         self.begin()
     }
 
@@ -110,6 +118,8 @@ impl Cluster {
             .args(server.get_args());
         watch.arg("-D").arg(self.data()).arg("-k").arg(folder);
         watch.args(["-c", "listen_addresses=", "-c", "shared_buffers=64MB"]);
+        // Where nothing is archived, a restore ends with what is in the folder.
+        watch.args(["-c", "restore_command=false", "-c", "hot_standby=off"]);
         watch.args(["-c", "max_connections=120", "-c", &format!("fsync={sync}")]);
         watch.current_dir(folder).stdin(Stdio::piped());
         watch.stdout(log.try_clone()?).stderr(log);
@@ -123,12 +133,6 @@ impl Cluster {
                 return Ok(Some(()));
             }
             if Instant::now() > deadline {
-                drop(child.stdin.take());
-                child.wait()?;
-                break;
-            }
-            // The shell waits for the pipe, not for the server.
-            if self.log().contains("shut down") || self.log().contains("FATAL:  lock file") {
                 drop(child.stdin.take());
                 child.wait()?;
                 break;

@@ -74,14 +74,12 @@ pub(super) async fn rows(
         let statement = prepare(&client, call, sql).await?;
         query(&client, call, &statement, parameters).await
     });
-    match answer.await {
-        Ok(answer) => answer,
-        Err(_) => {
-            // Nobody else waits for the answer of this connection.
-            drop(Object::take(client));
-            Err(timeout())
-        }
-    }
+    let Ok(answer) = answer.await else {
+        // No one else waits for the answer of this connection.
+        drop(Object::take(client));
+        return Err(timeout());
+    };
+    answer
 }
 
 pub(super) fn timeout() -> DatabaseError {

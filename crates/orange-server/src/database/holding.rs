@@ -1,7 +1,7 @@
 //! Claims, adoptions and releases: which runner holds a task.
 
 use orange_fleet::chain::Commit;
-use orange_fleet::ids::{Epoch, MailId, OrgId, PersonId, RunnerId, TaskId, Version};
+use orange_fleet::ids::{Epoch, HarnessName, MailId, OrgId, PersonId, RunnerId, TaskId, Version};
 use orange_fleet::ledger::{MOST_CLAIMS, MOST_MAIL};
 use orange_fleet::message::{
     Adopt, AdoptAnswer, Claim, EndedTask, GiveBack, HoldingAnswer, Mail, Rest, Sender, Text, Wip,
@@ -20,8 +20,11 @@ impl Database {
         call: &WorkRequest,
     ) -> Result<WorkAnswer, DatabaseError> {
         limits::caller(org, runner)?;
-        limits::names("a parked harness", call.parked.iter().map(|it| it.as_str()))?;
-        let parked: Vec<_> = call.parked.iter().map(|it| it.as_str()).collect();
+        limits::names(
+            "a parked harness",
+            call.parked.iter().map(HarnessName::as_str),
+        )?;
+        let parked: Vec<_> = call.parked.iter().map(HarnessName::as_str).collect();
         let most_bytes = u64::try_from(limits::CLAIM_BYTES).unwrap_or(u64::MAX);
         let most_mail = u64::try_from(MOST_MAIL).unwrap_or(u64::MAX);
         let sql = "select * from orange.work_1($1, $2, $3, $4, $5, $6, $7, $8)";

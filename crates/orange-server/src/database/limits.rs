@@ -2,7 +2,7 @@
 
 use orange_fleet::capability::Capabilities;
 use orange_fleet::chain::{Commit, Sha};
-use orange_fleet::ids::{OrgId, RunnerId, TaskId};
+use orange_fleet::ids::{HarnessName, Label, OrgId, ProjectId, RunnerId, TaskId};
 use orange_fleet::json::Json;
 use orange_fleet::link::BATCH_BYTES;
 use orange_fleet::message::{Summary, Text, Wip};
@@ -97,16 +97,13 @@ pub(super) fn names<'a>(
 pub(super) fn capabilities(it: &Capabilities) -> Checked {
     names(
         "a project of the runner",
-        it.projects.iter().map(|it| it.as_str()),
+        it.projects.iter().map(ProjectId::as_str),
     )?;
     names(
         "a harness of the runner",
-        it.harnesses.iter().map(|it| it.as_str()),
+        it.harnesses.iter().map(HarnessName::as_str),
     )?;
-    names(
-        "a label of the runner",
-        it.labels.iter().map(|it| it.as_str()),
-    )
+    names("a label of the runner", it.labels.iter().map(Label::as_str))
 }
 
 pub(super) fn summary(it: &Summary) -> Checked {
@@ -183,7 +180,7 @@ mod tests {
         Commit::new(Head::default(), vec![event], Vec::new(), request).unwrap()
     }
 
-    fn is_too_large(checked: Checked) -> bool {
+    fn is_too_large(checked: &Checked) -> bool {
         matches!(checked, Err(DatabaseError::TooLarge { .. }))
     }
 
@@ -195,7 +192,7 @@ mod tests {
         for bad in ["", "a\0b", "a\nb", "\u{1b}[2J"] {
             assert!(name("it", bad).is_err(), "{bad:?}");
         }
-        assert!(is_too_large(name("it", &"x".repeat(NAME_BYTES + 1))));
+        assert!(is_too_large(&name("it", &"x".repeat(NAME_BYTES + 1))));
     }
 
     #[test]
@@ -203,18 +200,18 @@ mod tests {
         let event = |bytes: usize| format!("\"{}\"", "x".repeat(bytes - 2));
         let one = commit(&event(TEXT_BYTES), None);
         assert!(commits(std::slice::from_ref(&one), &[]).is_ok());
-        assert!(is_too_large(commits(
+        assert!(is_too_large(&commits(
             &[commit(&event(TEXT_BYTES + 1), None)],
             &[]
         )));
         let half = commit(&event(BATCH_BYTES / 2), None);
         assert!(commits(&[half.clone(), half.clone()], &[]).is_ok());
-        assert!(is_too_large(commits(
+        assert!(is_too_large(&commits(
             &[half.clone(), half.clone(), half],
             &[]
         )));
         let long = MailId::new("x".repeat(NAME_BYTES + 51));
-        assert!(is_too_large(commits(&[commit("1", Some(long))], &[])));
+        assert!(is_too_large(&commits(&[commit("1", Some(long))], &[])));
     }
 
     #[test]
@@ -246,6 +243,6 @@ mod tests {
         assert!(super::wip(&wip("a\0")).is_err());
         let most = BUNDLE_BYTES.div_ceil(3) * 4;
         assert!(super::wip(&wip(&"a".repeat(most))).is_ok());
-        assert!(is_too_large(super::wip(&wip(&"a".repeat(most + 1)))));
+        assert!(is_too_large(&super::wip(&wip(&"a".repeat(most + 1)))));
     }
 }

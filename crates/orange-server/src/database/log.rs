@@ -4,7 +4,7 @@ use deadpool_postgres::Client;
 use futures_util::future::join_all;
 use orange_fleet::capability::Needs;
 use orange_fleet::chain::{Commit, Head, Sha};
-use orange_fleet::ids::{OrgId, RunnerId, Version};
+use orange_fleet::ids::{HarnessName, Label, OrgId, RunnerId, TaskId, Version};
 use orange_fleet::ledger;
 use orange_fleet::message::{
     Append, AppendAnswer, AppendResult, CreateAnswer, CreateTask, TaskAppend, TaskResult,
@@ -65,13 +65,10 @@ impl Database {
         limits::name("the project", call.needs.project.as_str())?;
         limits::names(
             "a harness",
-            call.needs.harnesses.iter().map(|it| it.as_str()),
+            call.needs.harnesses.iter().map(HarnessName::as_str),
         )?;
-        limits::names("a label", call.needs.labels.iter().map(|it| it.as_str()))?;
-        limits::names(
-            "a task to wait for",
-            call.after.iter().map(|it| it.as_str()),
-        )?;
+        limits::names("a label", call.needs.labels.iter().map(Label::as_str))?;
+        limits::names("a task to wait for", call.after.iter().map(TaskId::as_str))?;
         if let Some(parent) = &call.parent {
             limits::task(parent)?;
         }
@@ -83,9 +80,14 @@ impl Database {
         )?;
         limits::summary(&call.summary)?;
         let columns = CommitColumns::new(&call.commits, &call.texts);
-        let harnesses: Vec<_> = call.needs.harnesses.iter().map(|it| it.as_str()).collect();
-        let labels: Vec<_> = call.needs.labels.iter().map(|it| it.as_str()).collect();
-        let after: Vec<_> = call.after.iter().map(|it| it.as_str()).collect();
+        let harnesses: Vec<_> = call
+            .needs
+            .harnesses
+            .iter()
+            .map(HarnessName::as_str)
+            .collect();
+        let labels: Vec<_> = call.needs.labels.iter().map(Label::as_str).collect();
+        let after: Vec<_> = call.after.iter().map(TaskId::as_str).collect();
         let opens = call
             .commits
             .first()
@@ -105,7 +107,7 @@ impl Database {
                     &signed(call.needs.format.0),
                     &call.priority,
                     &after,
-                    &call.parent.as_ref().map(|it| it.as_str()),
+                    &call.parent.as_ref().map(TaskId::as_str),
                     &chained,
                     &columns.firsts,
                     &columns.lasts,

@@ -1,6 +1,8 @@
 //! Registration and beats.
 
-use orange_fleet::ids::{Epoch, Incarnation, OrgId, RunnerId, TaskId};
+use orange_fleet::ids::{
+    Epoch, HarnessName, Incarnation, Label, OrgId, ProjectId, RunnerId, TaskId,
+};
 use orange_fleet::message::{Beat, BeatAnswer, OwnedTask, Register, RegisterAnswer, Want};
 use orange_fleet::time::{Period, Timestamp};
 
@@ -22,9 +24,9 @@ impl Database {
         limits::name("the home", call.home.as_str())?;
         let able = &call.capabilities;
         limits::capabilities(able)?;
-        let projects: Vec<_> = able.projects.iter().map(|it| it.as_str()).collect();
-        let harnesses: Vec<_> = able.harnesses.iter().map(|it| it.as_str()).collect();
-        let labels: Vec<_> = able.labels.iter().map(|it| it.as_str()).collect();
+        let projects: Vec<_> = able.projects.iter().map(ProjectId::as_str).collect();
+        let harnesses: Vec<_> = able.harnesses.iter().map(HarnessName::as_str).collect();
+        let labels: Vec<_> = able.labels.iter().map(Label::as_str).collect();
         let sql = "select * from orange.register_1($1, $2, $3, $4, $5, $6, $7, $8, $9)";
         let row = self
             .only(

@@ -71,7 +71,7 @@ impl Database {
                     &token.subject,
                     &token.roles.as_str(),
                     &token.project_names(),
-                    &token.lifetime.map(|it| signed_period(it)),
+                    &token.lifetime.map(signed_period),
                 ],
             )
             .await?;
@@ -119,7 +119,7 @@ impl Database {
                     &replacement.subject,
                     &replacement.roles.as_str(),
                     &replacement.project_names(),
-                    &replacement.lifetime.map(|it| signed_period(it)),
+                    &replacement.lifetime.map(signed_period),
                 ],
             )
             .await?;

@@ -74,6 +74,7 @@ fn event(number: u8) -> Json {
 }
 
 /// `None` for steps that are no calls of an organisation.
+#[expect(clippy::too_many_lines, reason = "a table: a call for each step")]
 pub fn call(step: &Step, ledger: &Ledger, shipped: &mut Shipped) -> Option<Call> {
     Some(match step {
         Step::Clock(_) | Step::Mark | Step::Reap | Step::Restore { .. } | Step::Again(_) => {

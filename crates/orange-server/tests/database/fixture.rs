@@ -31,7 +31,7 @@ const CLOCK: &str = "
 
 pub async fn start(fsync: Fsync) -> Fixture {
     let cluster = Cluster::start(fsync).unwrap();
-    let database = Database::connect(&cluster.url(), 16).await.unwrap();
+    let database = connect(&cluster).await;
     database.migrate().await.unwrap();
     let client = client(&cluster).await;
     Fixture {
@@ -45,6 +45,10 @@ pub async fn start_with_clock() -> Fixture {
     let fixture = start(Fsync::Off).await;
     fixture.client.batch_execute(CLOCK).await.unwrap();
     fixture
+}
+
+pub async fn connect(cluster: &Cluster) -> Database {
+    Database::connect(&cluster.url(), 16).await.unwrap()
 }
 
 pub async fn client(cluster: &Cluster) -> Client {

@@ -163,7 +163,7 @@ pub fn histories() -> impl Strategy<Value = Vec<(bool, Step)>> {
 /// Runners and tasks, so that few steps find nothing to do.
 fn beginning() -> impl Strategy<Value = Vec<(bool, Step)>> {
     let registers = (0..3_u8).flat_map(|runner| {
-        let able = if runner == 2 { 1 } else { 0 };
+        let able = u8::from(runner == 2);
         [false, true].map(|org| {
             let step = Step::Register {
                 runner,
