@@ -10,6 +10,8 @@ use super::hidden::{
     agent_ask, background, detach, exec_run, sandbox_attempts, sandbox_confine, sandbox_init,
     status_line, tether,
 };
+#[cfg(feature = "server")]
+use super::server;
 use super::{
     Dashboard, agent_event, allow, attention, budget, chat, completions, config, demo, deny,
     doctor, forge, harness, help, inbox, install, issue, job, log, man, note, project, rebuild,
@@ -17,8 +19,6 @@ use super::{
 };
 #[cfg(feature = "mcp")]
 use super::{captured_call, mcp};
-#[cfg(feature = "server")]
-use super::server;
 #[cfg(feature = "web")]
 use super::{web, web_call, web_description};
 use crate::cli::{Error, Exit};

@@ -25,7 +25,9 @@ pub enum Command {
 
 impl Command {
     pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-        driver(environment)?.callers.require_user("manage a server")?;
+        driver(environment)?
+            .callers
+            .require_user("manage a server")?;
         match self {
             Command::Run(args) => run::run(args, environment, output),
             Command::Migrate(args) => migrate::run(args, output),

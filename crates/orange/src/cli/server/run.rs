@@ -97,8 +97,10 @@ fn tls_setting(words: &[PathBuf], environment: &Environment) -> Result<TlsSettin
             certificate: certificate.clone(),
             key: key.clone(),
         }),
-        _ => Err(Error::usage("`--tls` needs `self`, or a certificate and its key")
-            .hint("write `--tls self`, or `--tls CERT KEY` with two files in PEM")),
+        _ => Err(
+            Error::usage("`--tls` needs `self`, or a certificate and its key")
+                .hint("write `--tls self`, or `--tls CERT KEY` with two files in PEM"),
+        ),
     }
 }
 
