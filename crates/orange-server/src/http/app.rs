@@ -11,10 +11,10 @@ use orange_fleet::chain::Sha;
 use orange_fleet::ids::{Label, OrgId, PersonId, RunnerId};
 use serde::{Deserialize, Serialize};
 
-use crate::access::{Caller, Person, Rates, Runner, Scope, Secret, SecretKind};
+use crate::access::{Caller, Person, Place, Places, Rates, Runner, Scope, Secret, SecretKind};
 use crate::database::{Database, DatabaseError, ErrorKind, Token};
 use crate::http::body::BodyRoom;
-use crate::http::limits::{APPEND_RATE, PERSON_RATE, RUNNER_RATE};
+use crate::http::limits::{APPEND_RATE, MOST_WAITING, PERSON_RATE, RUNNER_RATE};
 use crate::http::refusal::Refusal;
 use crate::metrics::Metrics;
 use crate::waiting::Waiting;
@@ -29,6 +29,7 @@ pub struct App {
     pub(super) room: BodyRoom,
     pub(super) appends: Rates<(OrgId, RunnerId)>,
     people: Rates<(OrgId, PersonId)>,
+    waits: Arc<Places<(OrgId, PersonId)>>,
     runners: Rates<(OrgId, RunnerId)>,
     report: Report,
 }
@@ -63,6 +64,7 @@ impl App {
             room: BodyRoom::default(),
             appends: Rates::new(APPEND_RATE),
             people: Rates::new(PERSON_RATE),
+            waits: Places::new(MOST_WAITING),
             runners: Rates::new(RUNNER_RATE),
             report,
         }
@@ -97,6 +99,15 @@ impl App {
         }
         let message = format!("more than {} requests per second", most.0);
         Err(Refusal::too_many(message).hint("wait a second, then continue more slowly"))
+    }
+
+    /// A place for a call that waits.
+    pub(super) fn place(&self, person: &Person) -> Result<Place<(OrgId, PersonId)>, Refusal> {
+        let place = self.waits.take((person.org.clone(), person.id.clone()));
+        place.ok_or_else(|| {
+            let message = format!("more than {MOST_WAITING} of your calls wait");
+            Refusal::too_many(message).hint("let one of them end, or ask without `wait`")
+        })
     }
 
     /// The answer to a call that the database refused or could not make. What only the operator can

@@ -41,6 +41,9 @@ pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest wait for work, for the decision of a request, and for changes.
 pub const MAX_WAIT: Duration = Duration::from_secs(25);
 
+/// How many calls of a person may wait at the same time.
+pub const MOST_WAITING: usize = 8;
+
 /// How many tasks one call may claim: each comes with its whole log.
 pub const MOST_CLAIMS: u32 = 4;
 

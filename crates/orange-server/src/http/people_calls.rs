@@ -6,13 +6,13 @@
 use std::time::Duration;
 
 use orange_fleet::chain::Sha;
-use orange_fleet::ids::{MailId, ProjectId, RunnerId, TaskId};
+use orange_fleet::ids::{MailId, OrgId, PersonId, ProjectId, RunnerId, TaskId};
 use orange_fleet::message::{CreateTask, PostRequest, RequestStatus, Want};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::access::{Person, Role, role_for};
+use crate::access::{Person, Place, Role, role_for};
 use crate::database::RunnerView;
 use crate::http::App;
 use crate::http::app::Input;
@@ -107,7 +107,9 @@ impl App {
         check_name("the request", input.path("mail"))?;
         let mail = MailId::new(input.path("mail"));
         let topic = Topic::Request(person.org.clone(), mail.clone());
-        let over = sleep(wait_of(input)?);
+        let limit = wait_of(input)?;
+        let _place = self.place_for(person, limit)?;
+        let over = sleep(limit);
         let mut over = std::pin::pin!(over);
         let mut wait = None;
         loop {
@@ -142,7 +144,9 @@ impl App {
         let most = u32::try_from(MOST_CHANGES).unwrap_or(u32::MAX);
         let visible = person.roles.visible();
         let topic = Topic::Changes(person.org.clone(), since);
-        let over = sleep(wait_of(input)?);
+        let limit = wait_of(input)?;
+        let _place = self.place_for(person, limit)?;
+        let over = sleep(limit);
         let mut over = std::pin::pin!(over);
         let wait = self.waiting.begin(topic);
         loop {
@@ -207,6 +211,18 @@ impl App {
         let done = self.database.want(&person.org, &id, call.want).await;
         done.map_err(|it| self.refuse(&it))?;
         json_answer(&json!({ "runner": id, "want": call.want }))
+    }
+
+    /// Only a call that waits needs a place.
+    fn place_for(
+        &self,
+        person: &Person,
+        limit: Duration,
+    ) -> Result<Option<Place<(OrgId, PersonId)>>, Refusal> {
+        if limit.is_zero() {
+            return Ok(None);
+        }
+        self.place(person).map(Some)
     }
 
     /// The person has at least this role in the project of the task.

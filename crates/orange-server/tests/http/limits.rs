@@ -312,7 +312,7 @@ fn hostile_values_are_refused_and_do_no_harm() {
 
 #[test]
 fn people_ask_for_nothing_beyond_their_projects() {
-    let (_cluster, _running, admin) = start();
+    let (_cluster, mut running, admin) = start();
     let ann = person(&admin, "ann", "coffee", Role::Operate);
     create(&ann, "k3f9");
     let name = "x".repeat(200);
@@ -335,7 +335,35 @@ fn people_ask_for_nothing_beyond_their_projects() {
         CreateAnswer::Ok
     );
     is_refused(&bob.post("/v1/tasks", &task("t2")), 403, "role-missing");
-    // An ask must say one thing.
+    // So many may wait, and not more.
+    let path = "/v1/changes?since=9223372036854775807&wait=25";
+    let mut refused = None;
+    thread::scope(|scope| {
+        let mut waiting = Vec::new();
+        for _ in 0..9 {
+            let ann = ann.clone();
+            waiting.push(scope.spawn(move || ann.call("GET", path, "").unwrap()));
+        }
+        crate::sim::wait_until("one is refused", || {
+            let reply = bob.call("GET", "/v1/me", "").unwrap();
+            assert!(matches!(reply.status, 200 | 429), "others go on");
+            let over = waiting
+                .iter()
+                .position(thread::ScopedJoinHandle::is_finished);
+            refused = over.map(|it| waiting.remove(it).join().unwrap());
+            refused.is_some()
+        });
+        assert_eq!(waiting.iter().filter(|it| it.is_finished()).count(), 0);
+        running.stop();
+    });
+    is_refused(&refused.unwrap(), 429, "too-many-requests");
+}
+
+#[test]
+fn a_request_says_exactly_one_thing() {
+    let (_cluster, _running, admin) = start();
+    let ann = person(&admin, "ann", "coffee", Role::Operate);
+    create(&ann, "k3f9");
     for bad in [
         "null",
         "{}",

@@ -1,7 +1,7 @@
 //! `orange server run`.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use orange_config::Environment;
@@ -13,6 +13,9 @@ use signal_hook::iterator::Signals;
 use crate::cli::request::requests::driver;
 use crate::cli::{Error, Exit, Shape, narrate_hint};
 use crate::output::{Output, Style, Text};
+
+/// How many messages wait for a slow terminal.
+const REPORTS: usize = 100;
 
 /// Serve the fleet until you stop it with Ctrl-C.
 ///
@@ -55,13 +58,10 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         listen: args.listen,
         tls: tls_setting(&args.tls, environment)?,
     };
-    let (sender, reports) = mpsc::channel();
-    let sender = Mutex::new(sender);
+    let (sender, reports) = mpsc::sync_channel(REPORTS);
     let report: Report = Arc::new(move |message: &str| {
-        if let Ok(sender) = sender.lock() {
-            // When nothing listens any more, the server is ending.
-            let _sent = sender.send(message.to_owned());
-        }
+        // Too many at once say the same, and when nothing listens any more, the server is ending.
+        let _sent = sender.try_send(message.to_owned());
     });
     let host = Host::start(&settings, report)?;
     let signals = Signals::new([SIGINT, SIGTERM]);
