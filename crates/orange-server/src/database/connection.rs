@@ -109,7 +109,11 @@ pub(super) async fn query(
     loop {
         match client.query(statement, parameters).await {
             Ok(rows) => return Ok(rows),
-            Err(error) if is_untangled(&error) && attempt < ATTEMPTS => attempt += 1,
+            Err(error) if is_untangled(&error) && attempt < ATTEMPTS => {
+                // The other call goes first, or both would meet again.
+                tokio::time::sleep(Duration::from_millis(50) * attempt).await;
+                attempt += 1;
+            }
             Err(error) => return Err(failed(call, &error)),
         }
     }

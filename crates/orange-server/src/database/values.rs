@@ -9,10 +9,13 @@ use tokio_postgres::types::FromSql;
 
 use super::DatabaseError;
 
+/// Sums with it stay within the numbers of PostgreSQL.
+const MOST: u64 = 1 << 62;
+
 /// PostgreSQL has no unsigned numbers. Nothing that is stored is as large as what is cut off here,
 /// so a cut number equals none of them either.
 pub(super) fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
+    i64::try_from(number.min(MOST)).unwrap_or(i64::MAX)
 }
 
 pub(super) fn unsigned(number: i64) -> u64 {

@@ -26,13 +26,13 @@ pub const SMALL_BODY: usize = 64 * 1024;
 pub const BEAT_BODY: usize = 512 * 1024;
 
 /// The largest body of calls with commits, texts or a bundle.
-pub const LARGE_BODY: usize = 4 * 1024 * 1024;
+pub const LARGE_BODY: usize = 20 * 1024 * 1024;
 
 /// How long the body of a request may take.
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How many bytes of bodies are in memory at once, in KiB, and how long a request waits for room.
-pub const BODY_ROOM_KIB: u32 = 64 * 1024;
+pub const BODY_ROOM_KIB: u32 = 128 * 1024;
 pub const ROOM_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a call may take, apart from waiting for work.

@@ -2,7 +2,7 @@
 
 use orange_fleet::chain::{Commit, Head, Sha};
 use orange_fleet::ids::ProjectId;
-use orange_fleet::message::{Append, AppendResult, TaskAppend, Text};
+use orange_fleet::message::{Append, AppendResult, RegisterAnswer, TaskAppend, Text};
 use orange_server::database::limits::{TASK_BYTES, TASK_EVENTS};
 use orange_server::database::{DatabaseError, ErrorKind};
 use postgres_fixture::Fsync;
@@ -159,13 +159,21 @@ async fn hostile_calls_reach_no_row() {
         .unwrap();
     let mut huge = append(&work.claims[0], "huge");
     huge.base = orange_fleet::ids::Version(u64::MAX);
-    huge.epoch = orange_fleet::ids::Epoch(u64::MAX);
-    let call = Append { tasks: vec![huge] };
-    let result = database
-        .append(&org("o"), &runner("r"), &call)
-        .await
-        .unwrap()
-        .tasks[0]
-        .result;
-    assert_eq!(result, AppendResult::Fenced);
+    huge.commits[0].first = orange_fleet::ids::Version(u64::MAX);
+    huge.commits[0].last = orange_fleet::ids::Version(u64::MAX);
+    let mut far = huge.clone();
+    far.epoch = orange_fleet::ids::Epoch(u64::MAX);
+    let call = Append {
+        tasks: vec![huge, far],
+    };
+    let answer = database.append(&org("o"), &runner("r"), &call).await;
+    let results = answer.unwrap().tasks.into_iter().map(|it| it.result);
+    let head = work.claims[0].head;
+    let expected = [AppendResult::Behind { head }, AppendResult::Fenced];
+    assert!(results.eq(expected));
+    let mut register = registration("r");
+    register.seen = orange_fleet::ids::Incarnation(u64::MAX);
+    register.lost_after = orange_fleet::time::Period(u64::MAX);
+    let registered = database.register(&org("o"), &runner("r"), &register).await;
+    assert!(matches!(registered.unwrap(), RegisterAnswer::Taken { .. }));
 }

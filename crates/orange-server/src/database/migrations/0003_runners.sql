@@ -32,7 +32,7 @@ begin
         _record.incarnation := _record.incarnation + 1;
         _record.home := _home;
         _record.online := true;
-    elsif not (_record.online and _seen + 1 = _record.incarnation and _record.home = _home) then
+    elsif not (_record.online and _seen = _record.incarnation - 1 and _record.home = _home) then
         return row(false, _record.incarnation, 0::bigint, _record.home <> _home);
     end if;
     update orange.runner set

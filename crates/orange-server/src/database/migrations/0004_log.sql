@@ -65,16 +65,47 @@ create function orange.append_1(
 declare
     _count bigint := cardinality(_firsts);
     _record orange.task;
+    _project text;
     _previous bigint := 0;
     _previous_sha bytea := decode(repeat('00', 32), 'hex');
     _rows bytea[] := '{}';
     _known bigint := 0;
     _opens boolean;
+    _decides text[];
     _decided bigint;
     _bytes bigint;
     _now bigint;
     _place bigint;
 begin
+    -- Nearly every append is one commit at the end, without a decision. The rules are those below;
+    -- whatever does not match goes on to them.
+    if _count = 1 and _chained = 1 and _requests[1] is null and not _ended then
+        _bytes := octet_length(_events[1]);
+        if cardinality(_bodies) > 0 then
+            _bytes := _bytes + (select sum(octet_length(it.body)) from unnest(_bodies) as it (body));
+        end if;
+        update orange.task set
+            version = _lasts[1],
+            head_sha = _shas[1],
+            bytes = bytes + _bytes,
+            attempts = case when status = _status then attempts else 0 end,
+            status = _status,
+            shown = _shown
+        where org = _org and id = _task and epoch = _epoch and holder = _runner
+            and incarnation is not null and not ended and version = _base and _base = _firsts[1] - 1
+            and _shas[1] = sha256('orange-fleet commit 1\012'::bytea || head_sha || _content)
+            and _lasts[1] <= _most_version and bytes + _bytes <= _most_bytes
+        returning project into _project;
+        if found then
+            insert into orange.log (org, task, first, last, epoch, sha, events, texts, place, at)
+            values (_org, _task, _firsts[1], _lasts[1], _epoch, _shas[1], _events[1], _texts[1],
+                orange.first_place(), orange.now_ms());
+            if cardinality(_bodies) > 0 then
+                perform orange.add_bodies(_org, _project, _body_shas, _bodies);
+            end if;
+            return row('ok'::text, _lasts[1], null::bytea);
+        end if;
+    end if;
     select * into _record from orange.task where org = _org and id = _task for no key update;
     if not found then
         return row('fenced'::text, null::bigint, null::bytea);
@@ -125,17 +156,18 @@ begin
         return row('conflict'::text, null::bigint, null::bytea);
     end if;
     -- Each decided request is open, of this task, and named once.
-    select count(*) into _decided from unnest(_requests[_known + 1:]) as it (id) where it.id is not null;
-    if _decided > 0 then
-        if _decided <> (
-            select count(*) from orange.mail m
-            where m.org = _org and m.task = _task and m.state = 0 and m.id = any(_requests[_known + 1:])
-        ) then
-            return row('conflict'::text, null::bigint, null::bytea);
-        end if;
+    _decides := array_remove(_requests[_known + 1:], null);
+    _decided := cardinality(_decides);
+    if _decided > 0 and _decided <> (
+        select count(*) from orange.mail m
+        where m.org = _org and m.task = _task and m.state = 0 and m.id = any(_decides)
+    ) then
+        return row('conflict'::text, null::bigint, null::bytea);
     end if;
-    select coalesce(sum(octet_length(it.body)), 0) into _bytes from unnest(_events[_known + 1:]) as it (body);
-    select _bytes + coalesce(sum(octet_length(it.body)), 0) into _bytes from unnest(_bodies) as it (body);
+    _bytes := (select sum(octet_length(it.body)) from unnest(_events[_known + 1:]) as it (body));
+    if cardinality(_bodies) > 0 then
+        _bytes := _bytes + (select sum(octet_length(it.body)) from unnest(_bodies) as it (body));
+    end if;
     if _lasts[_count] > _most_version or _record.bytes + _bytes > _most_bytes then
         return row('full'::text, _lasts[_count], null::bytea);
     end if;

@@ -14,24 +14,29 @@ begin
         attempts = attempts + 1
     where org = _org and id = _task
     returning * into _record;
-    return query select 'claim', _task, null, null::bigint, _record.version, _record.epoch,
-        _record.head_sha, null, null, null::bytea;
-    return query select 'commit', _task, null, first, last, epoch, sha, events, request::text, texts
-        from orange.log where org = _org and task = _task order by orange.log.first;
-    return query select 'text', _task, null, null::bigint, null::bigint, null::bigint, b.sha, null, null, b.content
-        from (
-            select distinct substring(l.texts from (place.n * 32 + 1)::int for 32) as sha
-            from orange.log l, generate_series(0, octet_length(l.texts) / 32 - 1) as place (n)
-            where l.org = _org and l.task = _task
-        ) named
-        join orange.body b on b.org = _org and b.project = _record.project and b.sha = named.sha
-        order by b.sha;
-    return query select 'wip', _task, w.base, w.number, null::bigint, w.epoch, w.imported, w.bundle, null, w.document
-        from orange.wip w where w.org = _org and w.task = _task;
-    return query select 'elsewhere', _task, t.id::text, null::bigint, null::bigint, null::bigint, null::bytea, t.status, null, null::bytea
-        from orange.dependency d
-        join orange.task t on t.org = _org and t.id = d.after
-        where d.org = _org and d.task = _task order by t.id;
+    return query
+        select 'claim', _task, null, null::bigint, _record.version, _record.epoch,
+            _record.head_sha, null, null, null::bytea
+        union all
+        (select 'commit', _task, null, l.first, l.last, l.epoch, l.sha, l.events, l.request::text, l.texts
+            from orange.log l where l.org = _org and l.task = _task order by l.first)
+        union all
+        (select 'text', _task, null, null, null, null, b.sha, null, null, b.content
+            from (
+                select distinct substring(l.texts from (place.n * 32 + 1)::int for 32) as sha
+                from orange.log l, generate_series(0, octet_length(l.texts) / 32 - 1) as place (n)
+                where l.org = _org and l.task = _task and l.texts <> ''
+            ) named
+            join orange.body b on b.org = _org and b.project = _record.project and b.sha = named.sha
+            order by b.sha)
+        union all
+        (select 'wip', _task, w.base, w.number, null, w.epoch, w.imported, w.bundle, null, w.document
+            from orange.wip w where w.org = _org and w.task = _task)
+        union all
+        (select 'elsewhere', _task, t.id::text, null, null, null, null, t.status, null, null
+            from orange.dependency d
+            join orange.task t on t.org = _org and t.id = d.after
+            where d.org = _org and d.task = _task order by t.id);
 end
 $$;
 
@@ -42,7 +47,6 @@ create function orange.work_1(
 ) returns setof orange.line language plpgsql as $$
 declare
     _now bigint := orange.now_ms();
-    _record orange.runner;
     _may_claim boolean;
     _is_locked boolean := false;
     _pools bigint[];
@@ -52,26 +56,27 @@ declare
     _size bigint;
     _sent bigint := 0;
 begin
-    select * into _record from orange.runner
-    where org = _org and id = _runner and incarnation = _incarnation and online;
+    -- Pools whose tasks the runner can work on. A new timeline that no coordinator has marked yet
+    -- is a failover too.
+    select
+        array(
+            select p.id from orange.pool p
+            where p.org = _org and p.project = any(r.projects)
+                and not p.harnesses && _parked and orange.meets(r, p)
+        ),
+        c.claims_from <= _now and c.timeline = orange.timeline()
+    into _pools, _may_claim
+    from orange.runner r, orange.coordinator c
+    where r.org = _org and r.id = _runner and r.incarnation = _incarnation and r.online;
     if not found then
         return;
     end if;
-    -- A new timeline that no coordinator has marked yet is a failover too.
-    select claims_from <= _now and timeline = orange.timeline() into _may_claim from orange.coordinator;
     for _ in 1 .. case when _may_claim then least(greatest(_free, 1), _most_claims) else 0 end loop
         _tried := '{}';
         _task := null;
         loop
             -- The pool whose first task comes first. Nothing is locked yet, so that runners which
             -- look at the same time do not hide tasks from each other.
-            if _pools is null then
-                _pools := array(
-                    select p.id from orange.pool p
-                    where p.org = _org and p.project = any(_record.projects)
-                        and not p.harnesses && _parked and orange.meets(_record, p)
-                );
-            end if;
             if _free > 0 then
                 select head.pool into _pool from unnest(_pools) as it (id)
                 cross join lateral (
@@ -94,14 +99,12 @@ begin
             exit when _pool is null;
             if not _is_locked then
                 -- Nothing is claimed for an incarnation that is lost at this moment.
-                select * into _record from orange.runner
+                perform from orange.runner
                 where org = _org and id = _runner and incarnation = _incarnation and online for share;
                 if not found then
                     return;
                 end if;
                 _is_locked := true;
-                _pools := null;
-                continue;
             end if;
             if _free > 0 then
                 select t.id, t.bytes into _task, _size from orange.task t
