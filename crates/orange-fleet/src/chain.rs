@@ -18,6 +18,14 @@ impl Sha {
         Self(Sha256::digest(text).into())
     }
 
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// Exactly 64 lower-case hexadecimal digits.
     pub fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
@@ -68,6 +76,9 @@ impl<'de> Deserialize<'de> for Sha {
         Self::parse(&text).ok_or_else(|| de::Error::custom("expected 64 lower-case hex digits"))
     }
 }
+
+/// The hash of a commit begins with this, then with the hash before it.
+pub const COMMIT_HASH_PREFIX: &[u8] = b"orange-fleet commit 1\n";
 
 /// Where a log ends: the last version, and the hash over everything up to it.
 #[derive(
@@ -137,23 +148,35 @@ impl Commit {
     /// Covers everything but the epoch, so the tail of an adopted task keeps its hashes.
     fn sha_over(&self, previous: Sha) -> Sha {
         let mut hash = Sha256::new();
-        hash.update(b"orange-fleet commit 1\n");
+        hash.update(COMMIT_HASH_PREFIX);
         hash.update(previous.0);
-        hash.update(self.first.0.to_be_bytes());
-        hash.update(length(self.events.len()));
+        self.write_content(|bytes| hash.update(bytes));
+        Sha(hash.finalize().into())
+    }
+
+    /// What the hash is over after the prefix and the previous hash, so that a database can
+    /// compare a commit with a head that only it knows.
+    pub fn content(&self) -> Vec<u8> {
+        let mut content = Vec::new();
+        self.write_content(|bytes| content.extend_from_slice(bytes));
+        content
+    }
+
+    fn write_content(&self, mut write: impl FnMut(&[u8])) {
+        write(&self.first.0.to_be_bytes());
+        write(&length(self.events.len()));
         for event in &self.events {
-            hash.update(length(event.as_str().len()));
-            hash.update(event.as_str());
+            write(&length(event.as_str().len()));
+            write(event.as_str().as_bytes());
         }
-        hash.update(length(self.texts.len()));
+        write(&length(self.texts.len()));
         for text in &self.texts {
-            hash.update(text.0);
+            write(&text.0);
         }
         if let Some(request) = &self.request {
-            hash.update(length(request.as_str().len()));
-            hash.update(request.as_str());
+            write(&length(request.as_str().len()));
+            write(request.as_str().as_bytes());
         }
-        Sha(hash.finalize().into())
     }
 }
 

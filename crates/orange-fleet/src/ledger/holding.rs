@@ -1,10 +1,11 @@
 //! Claims, adoptions and releases: which runner holds a task.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use crate::chain::Commit;
 use crate::ids::{Epoch, RunnerId, TaskId};
-use crate::ledger::{Ledger, MOST_ATTEMPTS, Owner, TaskRecord};
+use crate::ledger::{Ledger, MOST_ATTEMPTS, MOST_CLAIMS, MOST_MAIL, Owner, TaskRecord};
 use crate::message::{
     Adopt, AdoptAnswer, Claim, EndedTask, GiveBack, HoldingAnswer, Mail, Rest, Text, Wip,
     WorkAnswer, WorkRequest,
@@ -22,7 +23,7 @@ impl Ledger {
         if !alive.is_some_and(|it| it.is_alive(call.incarnation)) {
             return answer;
         }
-        for _ in 0..call.free.max(1) {
+        for _ in 0..call.free.clamp(1, MOST_CLAIMS) {
             let Some(task) = self.best(now, runner, call) else {
                 break;
             };
@@ -42,7 +43,7 @@ impl Ledger {
             from: mail.from.clone(),
             ask: mail.ask.clone(),
         });
-        answer.mail = open.collect();
+        answer.mail = open.take(MOST_MAIL).collect();
         answer
     }
 
@@ -51,7 +52,8 @@ impl Ledger {
         let alive = self.runners.get(runner);
         let is_alive = alive.is_some_and(|it| it.is_alive(call.incarnation));
         let claim = self.tasks.get(&call.task).is_some_and(|task| {
-            let is_forgotten = task.owner.is_none() && call.held > Some(task.epoch);
+            let held = call.held.into_iter();
+            let is_forgotten = held.clone().any(|it| self.forgot(runner, task, it));
             let is_owned = task.is_owned_by(runner, call.incarnation);
             task.epoch == call.seen && (is_owned || is_forgotten)
         });
@@ -69,8 +71,13 @@ impl Ledger {
         }
     }
 
-    pub fn give_back(&mut self, now: Timestamp, call: &GiveBack) -> HoldingAnswer {
-        match self.held(&call.task, call.epoch) {
+    pub fn give_back(
+        &mut self,
+        now: Timestamp,
+        runner: &RunnerId,
+        call: &GiveBack,
+    ) -> HoldingAnswer {
+        match self.held(runner, &call.task, call.epoch) {
             Some(task) => {
                 task.release(now);
                 if task.attempts < MOST_ATTEMPTS {
@@ -82,8 +89,8 @@ impl Ledger {
         }
     }
 
-    pub fn save_wip(&mut self, task: &TaskId, wip: &Wip) -> HoldingAnswer {
-        let Some(record) = self.held(task, wip.epoch) else {
+    pub fn save_wip(&mut self, runner: &RunnerId, task: &TaskId, wip: &Wip) -> HoldingAnswer {
+        let Some(record) = self.held(runner, task, wip.epoch) else {
             return HoldingAnswer::Fenced;
         };
         let order = |it: &Wip| (it.epoch, it.number);
@@ -93,10 +100,16 @@ impl Ledger {
         HoldingAnswer::Ok
     }
 
-    /// A task that is held with an epoch.
-    pub(super) fn held(&mut self, task: &TaskId, epoch: Epoch) -> Option<&mut TaskRecord> {
+    /// A task that a runner holds with an epoch.
+    pub(super) fn held(
+        &mut self,
+        runner: &RunnerId,
+        task: &TaskId,
+        epoch: Epoch,
+    ) -> Option<&mut TaskRecord> {
         let record = self.tasks.get_mut(task)?;
-        (record.epoch == epoch && record.owner.is_some()).then_some(record)
+        let is_held = record.is_holding_of(runner, epoch) && record.owner.is_some();
+        is_held.then_some(record)
     }
 
     /// The task that a runner gets next.
@@ -138,16 +151,18 @@ impl Ledger {
 
     /// Every holding has an epoch of its own, an adoption too: calls of the former one are late.
     fn take(&mut self, task: &TaskId, owner: Owner) -> Option<Claim> {
-        let epoch = self.draw_epoch();
+        let first = Epoch::compose(self.timeline, 0);
         let record = self.tasks.get_mut(task)?;
-        record.epoch = epoch;
+        record.epoch = record.epoch.max(first).next();
+        record.holder = Some(owner.runner.clone());
         record.owner = Some(owner);
         record.attempts = record.attempts.saturating_add(1);
         let record = self.tasks.get(task)?;
         let commits: Vec<Commit> = record.log.iter().map(|row| row.commit.clone()).collect();
-        let named = commits.iter().flat_map(|it| &it.texts);
-        let texts = named.filter_map(|sha| {
-            let content = self.texts.get(sha)?.clone();
+        let named: BTreeSet<_> = commits.iter().flat_map(|it| &it.texts).collect();
+        let texts = named.into_iter().filter_map(|sha| {
+            let key = (record.needs.project.clone(), *sha);
+            let content = self.texts.get(&key)?.clone();
             Some(Text { sha: *sha, content })
         });
         let texts = texts.collect();
@@ -158,7 +173,7 @@ impl Ledger {
         });
         Some(Claim {
             task: task.clone(),
-            epoch,
+            epoch: record.epoch,
             head: record.head(),
             commits,
             texts,

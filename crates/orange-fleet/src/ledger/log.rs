@@ -1,11 +1,11 @@
 //! Creating tasks, and appending commits to their logs.
 
 use crate::chain::{Commit, Head};
-use crate::ids::{Epoch, TaskId};
+use crate::ids::{Epoch, ProjectId, RunnerId, TaskId};
 use crate::ledger::{Ledger, TaskRecord};
 use crate::message::{
-    Append, AppendAnswer, AppendResult, CreateAnswer, CreateTask, Rest, Sender, Summary,
-    TaskAppend, TaskResult, Text,
+    Append, AppendAnswer, AppendResult, CreateAnswer, CreateTask, Rest, Summary, TaskAppend,
+    TaskResult, Text,
 };
 use crate::time::Timestamp;
 
@@ -48,6 +48,7 @@ impl Ledger {
             parent: call.parent.clone(),
             log: Vec::new(),
             epoch: Epoch::default(),
+            holder: None,
             owner: None,
             rest: Rest::Offered,
             returns: 0,
@@ -55,33 +56,45 @@ impl Ledger {
             since: now,
             summary: call.summary.clone(),
             wip: None,
+            letters: 0,
         };
         self.tasks.insert(call.task.clone(), record);
-        self.store_texts(&call.texts);
+        self.store_texts(&call.needs.project, &call.commits, &call.texts);
         self.write(&call.task, Epoch::default(), &call.commits, &call.summary);
         CreateAnswer::Ok
     }
 
     /// Each task is judged and written alone.
-    pub fn append(&mut self, now: Timestamp, call: &Append) -> AppendAnswer {
+    pub fn append(&mut self, now: Timestamp, runner: &RunnerId, call: &Append) -> AppendAnswer {
         let results = call.tasks.iter().map(|append| TaskResult {
             task: append.task.clone(),
             epoch: append.epoch,
-            result: self.append_task(now, append),
+            result: self.append_task(now, runner, append),
         });
         AppendAnswer {
             tasks: results.collect(),
         }
     }
 
-    fn append_task(&mut self, now: Timestamp, append: &TaskAppend) -> AppendResult {
-        let known = match self.place(append) {
+    fn append_task(
+        &mut self,
+        now: Timestamp,
+        runner: &RunnerId,
+        append: &TaskAppend,
+    ) -> AppendResult {
+        let known = match self.place(runner, append) {
             Placement::Next { known } => known,
             Placement::Refused(answer) => return answer,
         };
         let new = append.commits.get(known..).unwrap_or_default();
         if !new.is_empty() {
-            self.store_texts(&append.texts);
+            let project = self
+                .tasks
+                .get(&append.task)
+                .map(|it| it.needs.project.clone());
+            if let Some(project) = project {
+                self.store_texts(&project, &append.commits, &append.texts);
+            }
             self.write(&append.task, append.epoch, new, &append.summary);
             if append.summary.ended {
                 self.end(now, &append.task);
@@ -95,17 +108,17 @@ impl Ledger {
 
     /// The rule of the log: only the holder extends it, at its end, and a repetition is no
     /// extension.
-    pub fn place(&self, append: &TaskAppend) -> Placement {
+    pub fn place(&self, runner: &RunnerId, append: &TaskAppend) -> Placement {
         use Placement::Refused;
         let Some(task) = self.tasks.get(&append.task) else {
             return Refused(AppendResult::Fenced);
         };
         let head = task.head();
-        if append.epoch > task.epoch && task.owner.is_none() {
+        if self.forgot(runner, task, append.epoch) {
             // A failover has lost the claim. The next beat leads to an adoption.
             return Refused(AppendResult::Behind { head });
         }
-        if append.epoch != task.epoch {
+        if !task.is_holding_of(runner, append.epoch) {
             return Refused(AppendResult::Fenced);
         }
         if head.version < append.base {
@@ -158,14 +171,19 @@ impl Ledger {
         task.release(now);
         task.rest = Rest::Idle;
         let (parent, status) = (task.parent.clone(), task.summary.status.clone());
+        let version = task.head().version;
         if let Some(parent) = parent {
-            self.post_child_end(parent, Sender::Child(id.clone()), &status);
+            self.post_child_end(&parent, id, version, &status);
         }
     }
 
-    fn store_texts(&mut self, texts: &[Text]) {
+    /// Only texts that the commits name. The caller has compared them with their hashes.
+    fn store_texts(&mut self, project: &ProjectId, commits: &[Commit], texts: &[Text]) {
         for text in texts {
-            self.texts.insert(text.sha, text.content.clone());
+            if commits.iter().any(|it| it.texts.contains(&text.sha)) {
+                let key = (project.clone(), text.sha);
+                self.texts.insert(key, text.content.clone());
+            }
         }
     }
 }

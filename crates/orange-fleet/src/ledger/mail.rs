@@ -1,7 +1,7 @@
 //! Mail: requests on their way to the holder, each decided once.
 
 use crate::chain::Commit;
-use crate::ids::{MailId, PersonId, RequestKey, TaskId, Version};
+use crate::ids::{MailId, PersonId, RequestKey, RunnerId, TaskId, Version};
 use crate::json::Json;
 use crate::ledger::Ledger;
 use crate::message::{
@@ -12,7 +12,7 @@ use crate::message::{
 pub struct MailRecord {
     pub task: TaskId,
     pub from: Sender,
-    /// With the sender, what makes a repeated request the same one.
+    /// With the task and the sender, what makes a repeated request the same one.
     pub key: RequestKey,
     pub ask: Json,
     pub state: MailState,
@@ -42,8 +42,11 @@ impl Ledger {
         call: &PostRequest,
     ) -> Option<RequestState> {
         let from = Sender::Person(person.clone());
-        self.tasks.get_mut(task)?.attempts = 0;
-        let id = self.add_mail(task.clone(), from, call.key.clone(), call.ask.clone());
+        let before = self.mail.len();
+        let id = self.add_mail(task, from, call.key.clone(), call.ask.clone())?;
+        if self.mail.len() > before {
+            self.tasks.get_mut(task)?.attempts = 0;
+        }
         self.request(&id)
     }
 
@@ -63,8 +66,8 @@ impl Ledger {
     }
 
     /// Decide mail without a commit.
-    pub fn answer_mail(&mut self, id: &MailId, call: &MailAnswer) -> MailResult {
-        if self.held(&call.task, call.epoch).is_none() {
+    pub fn answer_mail(&mut self, runner: &RunnerId, id: &MailId, call: &MailAnswer) -> MailResult {
+        if self.held(runner, &call.task, call.epoch).is_none() {
             return MailResult::Fenced;
         }
         match self.mail.get_mut(id) {
@@ -100,30 +103,55 @@ impl Ledger {
         }
     }
 
-    /// The end of a child is mail to its parent. A child that was reopened may end again.
-    pub(super) fn post_child_end(&mut self, parent: TaskId, child: Sender, status: &str) {
-        let ask = serde_json::to_string(&ChildEnd { status });
-        let ask = ask.ok().and_then(Json::new).unwrap_or_else(Json::null);
-        let key = RequestKey::new(format!("ended-{}", self.sequence));
-        self.add_mail(parent, child, key, ask);
+    /// The end of a child is mail to its parent. A child that was reopened may end again, with a
+    /// later version.
+    pub(super) fn post_child_end(
+        &mut self,
+        parent: &TaskId,
+        child: &TaskId,
+        version: Version,
+        status: &str,
+    ) {
+        let ask = child_end(status);
+        let key = RequestKey::new(format!("ended-{version}"));
+        self.add_mail(parent, Sender::Child(child.clone()), key, ask);
     }
 
-    fn add_mail(&mut self, task: TaskId, from: Sender, key: RequestKey, ask: Json) -> MailId {
+    /// The id of the mail with this sender and key. `None` without the task.
+    ///
+    /// The id has the timeline, so that a commit which decides mail that a failover has lost never
+    /// decides other mail.
+    fn add_mail(
+        &mut self,
+        task: &TaskId,
+        from: Sender,
+        key: RequestKey,
+        ask: Json,
+    ) -> Option<MailId> {
+        let same = |it: &MailRecord| it.task == *task && it.from == from && it.key == key;
         let mut all = self.mail.iter();
-        if let Some((id, _)) = all.find(|(_, it)| it.from == from && it.key == key) {
-            return id.clone();
+        if let Some((id, _)) = all.find(|(_, it)| same(it)) {
+            return Some(id.clone());
         }
-        let id = MailId::new(format!("m{}", self.mail.len().saturating_add(1)));
+        let record = self.tasks.get_mut(task)?;
+        record.letters = record.letters.saturating_add(1);
+        let id = MailId::new(format!("{task}-{}-{}", self.timeline, record.letters));
         let record = MailRecord {
-            task,
+            task: task.clone(),
             from,
             key,
             ask,
             state: MailState::Open,
         };
         self.mail.insert(id.clone(), record);
-        id
+        Some(id)
     }
+}
+
+/// What the parent of an ended task is told.
+pub fn child_end(status: &str) -> Json {
+    let ask = serde_json::to_string(&ChildEnd { status });
+    ask.ok().and_then(Json::new).unwrap_or_else(Json::null)
 }
 
 #[derive(serde::Serialize)]

@@ -13,17 +13,23 @@ mod views;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use log::{Placement, Row};
-pub use mail::{MailRecord, MailState};
+pub use mail::{MailRecord, MailState, child_end};
 pub use runners::{Hearing, RunnerRecord};
 
 use crate::capability::Needs;
 use crate::chain::{Head, Sha};
-use crate::ids::{Epoch, Incarnation, MailId, OrgId, RunnerId, TaskId, Timeline};
+use crate::ids::{Epoch, Incarnation, MailId, OrgId, ProjectId, RunnerId, TaskId, Timeline};
 use crate::message::{Rest, Summary, Wip};
 use crate::time::{Period, Timestamp};
 
 /// After this many claims without a change of status a task waits for a person.
 pub const MOST_ATTEMPTS: u32 = 5;
+
+/// One call claims no more tasks than this, however much room a runner says it has.
+pub const MOST_CLAIMS: u32 = 16;
+
+/// One call brings no more mail than this; the rest comes when that is decided.
+pub const MOST_MAIL: usize = 200;
 
 /// The server's periods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,8 +55,6 @@ pub struct Ledger {
     pub org: OrgId,
     pub terms: LedgerTerms,
     pub timeline: Timeline,
-    /// How many epochs were drawn. A database keeps it in a sequence.
-    pub epochs: u64,
     /// How many rows the feed has.
     pub sequence: u64,
     pub hearing: Hearing,
@@ -59,7 +63,8 @@ pub struct Ledger {
     pub runners: BTreeMap<RunnerId, RunnerRecord>,
     pub tasks: BTreeMap<TaskId, TaskRecord>,
     pub mail: BTreeMap<MailId, MailRecord>,
-    pub texts: BTreeMap<Sha, String>,
+    /// By project: who may read a project may read its texts.
+    pub texts: BTreeMap<(ProjectId, Sha), String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -73,6 +78,9 @@ pub struct TaskRecord {
     /// The epoch of the last holder. It stays after a release, so that a repeated append of that
     /// holder is recognised.
     pub epoch: Epoch,
+    /// The runner that held it last. It stays after a release too: an epoch is no secret, and
+    /// serves nobody but its runner.
+    pub holder: Option<RunnerId>,
     pub owner: Option<Owner>,
     /// How it waits while it has no owner.
     pub rest: Rest,
@@ -84,6 +92,8 @@ pub struct TaskRecord {
     pub since: Timestamp,
     pub summary: Summary,
     pub wip: Option<Wip>,
+    /// How much mail it has had.
+    pub letters: u64,
 }
 
 /// The incarnation that holds a task.
@@ -99,6 +109,11 @@ impl TaskRecord {
         last.map_or_else(Head::default, |row| row.commit.head())
     }
 
+    /// Whether a call names the last holding of the task and comes from its runner.
+    pub fn is_holding_of(&self, runner: &RunnerId, epoch: Epoch) -> bool {
+        self.epoch == epoch && self.holder.as_ref() == Some(runner)
+    }
+
     pub fn is_owned_by(&self, runner: &RunnerId, incarnation: Incarnation) -> bool {
         let mut owner = self.owner.iter();
         owner.any(|it| it.runner == *runner && it.incarnation == incarnation)
@@ -111,7 +126,6 @@ impl Ledger {
             org,
             terms,
             timeline: Timeline::default(),
-            epochs: 0,
             sequence: 0,
             hearing: Hearing::default(),
             claims_from: Timestamp::default(),
@@ -129,9 +143,16 @@ impl Ledger {
         self.claims_from = now + self.terms.longest_lost_after;
     }
 
-    fn draw_epoch(&mut self) -> Epoch {
-        self.epochs = self.epochs.saturating_add(1);
-        Epoch::compose(self.timeline, self.epochs)
+    /// Whether a failover has lost the claim with which a runner says that it holds a task.
+    ///
+    /// Such an epoch is higher than the last known one, and of an earlier history of the database.
+    /// The runner must be one that could have claimed the task.
+    fn forgot(&self, runner: &RunnerId, task: &TaskRecord, held: Epoch) -> bool {
+        let record = self.runners.get(runner);
+        task.owner.is_none()
+            && held > task.epoch
+            && held < Epoch::compose(self.timeline, 0)
+            && record.is_some_and(|it| it.capabilities.meet(&task.needs))
     }
 }
 

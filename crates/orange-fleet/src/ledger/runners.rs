@@ -101,7 +101,9 @@ impl Ledger {
         let (lost_after, want) = (record.lost_after, record.want);
         let lost = call.held.iter().filter(|held| {
             let task = self.tasks.get(&held.task);
-            !task.is_some_and(|it| it.agrees(runner, call.incarnation, held) || it.forgot(held))
+            !task.is_some_and(|it| {
+                it.agrees(runner, call.incarnation, held) || self.forgot(runner, it, held.epoch)
+            })
         });
         let lost = lost.map(|held| OwnedTask {
             task: held.task.clone(),
@@ -110,7 +112,7 @@ impl Ledger {
         let yours = self.tasks.iter().filter(|(id, task)| {
             let held = call.held.iter().find(|it| it.task == **id);
             match held {
-                Some(held) => task.forgot(held),
+                Some(held) => self.forgot(runner, task, held.epoch),
                 None => task.is_owned_by(runner, call.incarnation),
             }
         });
@@ -172,11 +174,5 @@ impl RunnerRecord {
 impl TaskRecord {
     fn agrees(&self, runner: &RunnerId, incarnation: Incarnation, held: &HeldTask) -> bool {
         self.epoch == held.epoch && self.is_owned_by(runner, incarnation)
-    }
-
-    /// Whether a failover has lost the claim that the runner names: no epoch is higher than the
-    /// one that was drawn last.
-    pub(super) fn forgot(&self, held: &HeldTask) -> bool {
-        held.epoch > self.epoch && self.owner.is_none()
     }
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use lease::{Lease, LeaseTerms, Phase};
 pub use registration::Registration;
-pub use task::{Holding, TaskLink};
+pub use task::{BATCH_BYTES, Holding, TaskLink};
 
 use crate::chain::Commit;
 use crate::ids::{Epoch, HomeId, Incarnation, MailId, TaskId, Version};

@@ -1,7 +1,7 @@
 //! What an action does, by the real link and ledger.
 
 use orange_fleet::chain::{Commit, Head};
-use orange_fleet::ids::Version;
+use orange_fleet::ids::{RunnerId, Version};
 use orange_fleet::ledger::Ledger;
 use orange_fleet::link::{Directive, MailStep, Phase, Takeover};
 use orange_fleet::message::{
@@ -226,7 +226,7 @@ fn serve(world: &mut World, at: usize, packet: &Packet, mutant: Option<Mutant>) 
         }
         Packet::Append(append) => {
             let ended = append.summary.ended;
-            let result = serve_append(ledger, now, append, mutant);
+            let result = serve_append(ledger, now, &runner?, append, mutant);
             Some(Packet::AppendAnswer(result, ended))
         }
         Packet::Adopt(call) => {
@@ -240,7 +240,7 @@ fn serve(world: &mut World, at: usize, packet: &Packet, mutant: Option<Mutant>) 
             Some(Packet::AdoptAnswer(answer))
         }
         Packet::GiveBack(call) => {
-            let answer = ledger.give_back(now, call);
+            let answer = ledger.give_back(now, &runner?, call);
             Some(Packet::GiveBackAnswer(call.epoch, answer))
         }
         Packet::Post(call) => {
@@ -254,6 +254,7 @@ fn serve(world: &mut World, at: usize, packet: &Packet, mutant: Option<Mutant>) 
 fn serve_append(
     ledger: &mut Ledger,
     now: Timestamp,
+    runner: &RunnerId,
     append: &TaskAppend,
     mutant: Option<Mutant>,
 ) -> TaskResult {
@@ -270,7 +271,7 @@ fn serve_append(
     let call = Append {
         tasks: vec![append.clone()],
     };
-    ledger.append(now, &call).tasks.remove(0)
+    ledger.append(now, runner, &call).tasks.remove(0)
 }
 
 /// What a host does with an answer.

@@ -10,6 +10,8 @@ use super::hidden::{
     agent_ask, background, detach, exec_run, sandbox_attempts, sandbox_confine, sandbox_init,
     status_line, tether,
 };
+#[cfg(feature = "server")]
+use super::server;
 use super::{
     Dashboard, agent_event, allow, attention, budget, chat, completions, config, demo, deny,
     doctor, forge, harness, help, inbox, install, issue, job, log, man, note, project, rebuild,
@@ -80,6 +82,9 @@ pub enum Command {
     Report(report::Args),
     Chat(chat::Args),
     Serve(serve::Args),
+    #[cfg(feature = "server")]
+    #[command(subcommand, disable_help_subcommand = true)]
+    Server(server::Command),
     #[cfg(feature = "web")]
     Web(web::Args),
     #[cfg(feature = "mcp")]
@@ -165,6 +170,8 @@ impl Command {
             Command::Report(args) => report::run(args, environment, output),
             Command::Chat(args) => chat::run(args, environment),
             Command::Serve(args) => serve::run(args, environment, output),
+            #[cfg(feature = "server")]
+            Command::Server(command) => command.run(environment, output),
             #[cfg(feature = "web")]
             Command::Web(args) => {
                 let program = web::Program {

@@ -52,6 +52,8 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "chat",
             #[cfg(feature = "mcp")]
             "mcp",
+            #[cfg(feature = "server")]
+            "server",
             #[cfg(feature = "web")]
             "web",
         ],

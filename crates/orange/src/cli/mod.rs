@@ -36,6 +36,8 @@ mod sandbox;
 mod sandbox_call;
 mod schema;
 mod serve;
+#[cfg(feature = "server")]
+mod server;
 mod suggestion;
 mod task;
 mod uninstall;

@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use super::answer::schemas::Shape;
 use super::request::{permission, requests, several};
+#[cfg(feature = "server")]
+use super::server;
 #[cfg(feature = "web")]
 use super::web;
 use super::{
@@ -74,6 +76,12 @@ pub const ALL: &[&Shape] = &[
     &sandbox::port::SHAPE,
     &sandbox::r#try::SHAPE,
     &serve::SHAPE,
+    #[cfg(feature = "server")]
+    &server::code::SHAPE,
+    #[cfg(feature = "server")]
+    &server::migrate::SHAPE,
+    #[cfg(feature = "server")]
+    &server::run::SHAPE,
     &requests::SHAPE,
     &task::compare::SHAPE,
     &task::create::each::SHAPE,

@@ -30,6 +30,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("sandbox-confine", "sandbox/seccomp.rs"),
     ("sandbox-init", "sandbox/endings.rs"),
     ("serve", "driver/supervisor has a folder of them"),
+    ("server code", "cli/server_run.rs, in one test with it"),
+    ("server migrate", "cli/server_run.rs, in one test with it"),
     ("task complete", "driver/lifecycles: every story takes it"),
     ("status-line", "cli/task_attach.rs, in a terminal"),
     ("tether", "effects/tether.rs"),

@@ -29,11 +29,13 @@ const GRAPH: &[(&str, &[&str])] = &[
             "orange-driver",
             "orange-engine",
             "orange-mcp",
+            "orange-server",
             "orange-web",
         ],
     ),
     ("orange-fleet", &[]),
     ("orange-mcp", &[]),
+    ("orange-server", &["orange-config", "orange-fleet"]),
     ("orange-web", &["orange-config"]),
 ];
 

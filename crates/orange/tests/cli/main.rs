@@ -80,6 +80,8 @@ mod sandbox;
 mod schema;
 #[path = "../schema_check/mod.rs"]
 mod schema_check;
+#[cfg(all(target_os = "linux", feature = "server"))]
+mod server_run;
 #[cfg(target_os = "linux")]
 #[path = "../support/mod.rs"]
 #[expect(dead_code, reason = "the tests of the driver use the rest")]

@@ -67,12 +67,12 @@ fn a_task_that_makes_no_progress_waits_for_a_person() {
             rest: Rest::Offered,
         };
         assert_eq!(
-            ledger.give_back(at(1), &call),
+            ledger.give_back(at(1), &runner("r"), &call),
             HoldingAnswer::Ok,
             "{number}"
         );
         assert_eq!(
-            ledger.give_back(at(1), &call),
+            ledger.give_back(at(1), &runner("r"), &call),
             HoldingAnswer::Fenced,
             "{number}"
         );
@@ -105,12 +105,99 @@ fn saved_work_is_replaced_by_newer_work_of_the_holder() {
         imported: None,
     };
     assert_eq!(
-        ledger.save_wip(&id("t"), &wip(Epoch(0), 9)),
+        ledger.save_wip(&runner("r"), &id("t"), &wip(Epoch(0), 9)),
         HoldingAnswer::Fenced
     );
     for number in [2, 1] {
-        let answer = ledger.save_wip(&id("t"), &wip(held.epoch, number));
+        let answer = ledger.save_wip(&runner("r"), &id("t"), &wip(held.epoch, number));
         assert_eq!(answer, HoldingAnswer::Ok);
     }
     assert_eq!(ledger.tasks[&id("t")].wip, Some(wip(held.epoch, 2)));
+}
+
+/// An epoch is no secret: it serves only the runner that holds, or held, the task with it.
+#[test]
+fn the_epoch_of_another_runner_is_fenced() {
+    let mut ledger = ledger();
+    let held = claim(&mut ledger);
+    ledger.register(at(1), &register("other", "o", 0));
+    ledger.post(
+        &PersonId::new("ann"),
+        &id("t"),
+        &PostRequest {
+            key: RequestKey::new("k"),
+            ask: Json::null(),
+        },
+    );
+    let mail = ledger.mail.keys().next().unwrap().clone();
+    let one = commit(held.head, "one", None);
+    let call = append(held.epoch, held.head, std::slice::from_ref(&one), "open");
+    let behind = append(held.epoch, one.head(), std::slice::from_ref(&one), "open");
+    appended(&mut ledger, &call);
+    let give_back = GiveBack {
+        task: id("t"),
+        epoch: held.epoch,
+        rest: Rest::Offered,
+    };
+    let wip = Wip {
+        epoch: held.epoch,
+        number: 1,
+        base: "b".to_owned(),
+        bundle: String::new(),
+        document: String::new(),
+        imported: None,
+    };
+    let answer = MailAnswer {
+        task: id("t"),
+        epoch: held.epoch,
+        answer: Json::null(),
+    };
+    let other = runner("other");
+    let before = ledger.clone();
+    for call in [&call, &behind] {
+        let result = ledger.append(at(2), &other, call).tasks[0].result;
+        assert_eq!(result, AppendResult::Fenced);
+    }
+    let fenced = HoldingAnswer::Fenced;
+    assert_eq!(ledger.save_wip(&other, &id("t"), &wip), fenced);
+    assert_eq!(
+        ledger.answer_mail(&other, &mail, &answer),
+        MailResult::Fenced
+    );
+    assert_eq!(ledger.give_back(at(2), &other, &give_back), fenced);
+    assert_eq!(ledger, before, "nothing has changed");
+
+    ledger.give_back(at(2), &runner("r"), &give_back);
+    let repeated = AppendResult::Ok {
+        version: Version(2),
+    };
+    assert_eq!(
+        appended(&mut ledger, &call),
+        repeated,
+        "of the former holder"
+    );
+    let foreign = ledger.append(at(2), &other, &call).tasks[0].result;
+    assert_eq!(foreign, AppendResult::Fenced);
+}
+
+/// A claim is forgotten only by a failover: no runner takes a task by naming a high epoch.
+#[test]
+fn an_invented_epoch_takes_no_task() {
+    let mut ledger = ledger();
+    let adopt = |held| Adopt {
+        task: id("t"),
+        incarnation: Incarnation(1),
+        seen: Epoch(0),
+        held: Some(held),
+    };
+    let high = Epoch(9);
+    assert_eq!(ledger.adopt(&runner("r"), &adopt(high)).claim, None);
+    ledger.restored(at(5));
+    let mut other = register("other", "o", 0);
+    other.capabilities.projects.clear();
+    ledger.register(at(5), &other);
+    assert_eq!(ledger.adopt(&runner("other"), &adopt(high)).claim, None);
+    let later = Epoch::compose(Timeline(1), 9);
+    assert_eq!(ledger.adopt(&runner("r"), &adopt(later)).claim, None);
+    assert!(ledger.adopt(&runner("r"), &adopt(high)).claim.is_some());
 }

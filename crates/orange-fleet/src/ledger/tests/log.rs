@@ -121,19 +121,19 @@ fn a_request_is_decided_once() {
         answer: Json::null(),
     };
     assert_eq!(
-        ledger.answer_mail(&first.id, &refusal(held.epoch)),
+        ledger.answer_mail(&runner("r"), &first.id, &refusal(held.epoch)),
         MailResult::Decided
     );
     assert_eq!(
-        ledger.answer_mail(&second.id, &refusal(Epoch(0))),
+        ledger.answer_mail(&runner("r"), &second.id, &refusal(Epoch(0))),
         MailResult::Fenced
     );
     assert_eq!(
-        ledger.answer_mail(&second.id, &refusal(held.epoch)),
+        ledger.answer_mail(&runner("r"), &second.id, &refusal(held.epoch)),
         MailResult::Ok
     );
     assert_eq!(
-        ledger.answer_mail(&second.id, &refusal(held.epoch)),
+        ledger.answer_mail(&runner("r"), &second.id, &refusal(held.epoch)),
         MailResult::Decided
     );
 }

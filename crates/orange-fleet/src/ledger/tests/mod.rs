@@ -127,5 +127,5 @@ fn append(epoch: Epoch, base: Head, commits: &[Commit], status: &str) -> Append 
 }
 
 fn appended(ledger: &mut Ledger, call: &Append) -> AppendResult {
-    ledger.append(at(2), call).tasks[0].result
+    ledger.append(at(2), &runner("r"), call).tasks[0].result
 }

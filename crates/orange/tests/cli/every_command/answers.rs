@@ -59,6 +59,8 @@ const fn covered_elsewhere(
     }
 }
 
+const SERVER: &str = "a_server_needs_a_migrated_database_and_stops_when_asked_to";
+const NO_DATABASE: (&str, &str) = ("--database nothing", "database-unusable");
 const NO_TASK: (&str, &str) = ("nothing", "task-not-found");
 
 const NO_PROJECT: (&str, &str) = ("--project tea", "project-not-found");
@@ -302,6 +304,9 @@ const COMMANDS: &[CommandCase] = &[
         ..case("task delete", "two --yes", ("one", "not-confirmed"))
     },
     covered_elsewhere("serve", "a_second_supervisor_is_refused", TOO_MUCH),
+    covered_elsewhere("server run", SERVER, NO_DATABASE),
+    covered_elsewhere("server migrate", SERVER, NO_DATABASE),
+    covered_elsewhere("server code", SERVER, NO_DATABASE),
     covered_elsewhere(
         "web",
         "rows_29_30_it_listens_on_one_address_and_takes_no_other_port",
