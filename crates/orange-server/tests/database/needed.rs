@@ -1,4 +1,4 @@
-//! Each rule of the SQL is needed: without it some history has another answer.
+//! Without any one rule of the SQL, some history has another answer.
 
 use proptest::prelude::*;
 use tokio::runtime::Runtime;
