@@ -78,8 +78,8 @@ pub struct TaskRecord {
     /// The epoch of the last holder. It stays after a release, so that a repeated append of that
     /// holder is recognised.
     pub epoch: Epoch,
-    /// The runner that held it last. It stays after a release too: an epoch is no secret, and
-    /// serves nobody but its runner.
+    /// The runner that held it last. It stays after a release too: an epoch is not secret, so only
+    /// this runner may use it.
     pub holder: Option<RunnerId>,
     pub owner: Option<Owner>,
     /// How it waits while it has no owner.

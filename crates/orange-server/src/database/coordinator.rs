@@ -1,4 +1,4 @@
-//! What one server at a time does for all: marks, and releases of lost runners.
+//! Marks and releases of lost runners, by one server at a time.
 
 use super::values::Reader;
 use super::{Database, DatabaseError};

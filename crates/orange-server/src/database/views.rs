@@ -19,16 +19,22 @@ const VIEW: &str = "
         ) as after
     from orange.task t where t.org = $1 and t.id = $2";
 
-/// Above the horizon a transaction that is not over yet may still add a commit.
+/// Above the horizon a transaction that is not over yet may still add a commit. There is one row
+/// without a commit when nothing has changed.
 const CHANGES: &str = "
-    select l.task, l.epoch, l.first, l.last, l.sha, l.events, l.texts, l.request, l.place
-    from orange.log l
-    where l.org = $1 and l.place > $2 and l.place < (select orange.horizon())
-        and ($3::text[] is null or exists (
-            select from orange.task t
-            where t.org = $1 and t.id = l.task and t.project = any($3)
-        ))
-    order by l.place limit $4";
+    select feed.horizon, l.*
+    from (select orange.horizon() as horizon) feed
+    left join lateral (
+        select l.task, l.epoch, l.first, l.last, l.sha, l.events, l.texts, l.request, l.place
+        from orange.log l
+        where l.org = $1 and l.place > $2 and l.place < feed.horizon
+            and ($3::text[] is null or exists (
+                select from orange.task t
+                where t.org = $1 and t.id = l.task and t.project = any($3)
+            ))
+        order by l.place limit $4
+    ) l on true
+    order by l.place";
 
 impl Database {
     pub async fn view(
@@ -103,6 +109,9 @@ impl Database {
                 call: "changes",
                 row,
             };
+            if stored.get::<Option<i64>>("place")?.is_none() {
+                break;
+            }
             changes.next = stored.unsigned("place")?;
             changes.rows.push(Change {
                 task: TaskId::new(stored.get::<&str>("task")?),
@@ -116,6 +125,13 @@ impl Database {
                     request: stored.get::<Option<&str>>("request")?.map(MailId::new),
                 },
             });
+        }
+        // Commits of other projects need not be passed over again.
+        let is_all = changes.rows.len() < usize::try_from(most).unwrap_or(usize::MAX);
+        if let Some(row) = rows.first().filter(|_| is_all && projects.is_some()) {
+            let (call, column) = ("changes", "horizon");
+            let horizon = (Reader { call, row }).unsigned(column)?;
+            changes.next = changes.next.max(horizon.saturating_sub(1));
         }
         Ok(changes)
     }

@@ -246,6 +246,12 @@ async fn texts_belong_to_projects(
             .rows
             .is_empty()
     );
+    let passed = database.changes(org, Some(&other), 0, 10).await.unwrap();
+    let again = database.changes(org, None, passed.next, 10).await.unwrap();
+    assert!(
+        passed.next > 0 && again.rows.is_empty(),
+        "others are passed over"
+    );
     let changes = database
         .changes(org, Some(&[project()]), 0, 10)
         .await

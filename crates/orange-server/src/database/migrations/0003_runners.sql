@@ -99,7 +99,7 @@ begin
 end
 $$;
 
--- The coordinator is whoever has this lock, until the end of its transaction.
+-- The caller that gets this lock is the coordinator until the end of its transaction.
 create function orange.is_coordinator() returns boolean language sql volatile as $$
     select pg_try_advisory_xact_lock(hashtextextended('orange coordinator', 0))
 $$;

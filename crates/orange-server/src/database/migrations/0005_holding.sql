@@ -1,43 +1,36 @@
 -- Claims, adoptions and releases: which runner holds a task.
 
--- Gives a runner a new epoch of a task, and reads everything needed to continue it. An adoption has
--- an epoch of its own too: calls with the former one are late.
-create function orange.take(_org text, _task text, _runner text, _incarnation bigint)
-returns setof orange.line language plpgsql as $$
-declare
-    _record orange.task;
-begin
-    update orange.task set
-        epoch = greatest(epoch, orange.timeline() << 40) + 1,
-        holder = _runner,
-        incarnation = _incarnation,
-        attempts = attempts + 1
-    where org = _org and id = _task
-    returning * into _record;
-    return query
-        select 'claim', _task, null, null::bigint, _record.version, _record.epoch,
-            _record.head_sha, null, null, null::bytea
-        union all
-        (select 'commit', _task, null, l.first, l.last, l.epoch, l.sha, l.events, l.request::text, l.texts
-            from orange.log l where l.org = _org and l.task = _task order by l.first)
-        union all
-        (select 'text', _task, null, null, null, null, b.sha, null, null, b.content
-            from (
-                select distinct substring(l.texts from (place.n * 32 + 1)::int for 32) as sha
-                from orange.log l, generate_series(0, octet_length(l.texts) / 32 - 1) as place (n)
-                where l.org = _org and l.task = _task and l.texts <> ''
-            ) named
-            join orange.body b on b.org = _org and b.project = _record.project and b.sha = named.sha
-            order by b.sha)
-        union all
-        (select 'wip', _task, w.base, w.number, null, w.epoch, w.imported, w.bundle, null, w.document
-            from orange.wip w where w.org = _org and w.task = _task)
-        union all
-        (select 'elsewhere', _task, t.id::text, null, null, null, null, t.status, null, null
-            from orange.dependency d
-            join orange.task t on t.org = _org and t.id = d.after
-            where d.org = _org and d.task = _task order by t.id);
-end
+-- The epoch of the next holding of a task. An adoption has one of its own too: calls with the former
+-- one are late.
+create function orange.next_epoch(_epoch bigint) returns bigint language sql volatile as $$
+    select greatest(_epoch, orange.timeline() << 40) + 1
+$$;
+
+-- Everything needed to continue a task that was just claimed.
+create function orange.claim_lines(
+    _org text, _task text, _project text, _version bigint, _epoch bigint, _sha bytea
+) returns setof orange.line language sql stable as $$
+    select 'claim', _task, null::text, null::bigint, _version, _epoch, _sha, null::text, null::text, null::bytea
+    union all
+    (select 'commit', _task, null, l.first, l.last, l.epoch, l.sha, l.events, l.request::text, l.texts
+        from orange.log l where l.org = _org and l.task = _task order by l.first)
+    union all
+    (select 'text', _task, null, null, null, null, b.sha, null, null, b.content
+        from (
+            select distinct substring(l.texts from (place.n * 32 + 1)::int for 32) as sha
+            from orange.log l, generate_series(0, octet_length(l.texts) / 32 - 1) as place (n)
+            where l.org = _org and l.task = _task and l.texts <> ''
+        ) named
+        join orange.body b on b.org = _org and b.project = _project and b.sha = named.sha
+        order by b.sha)
+    union all
+    (select 'wip', _task, w.base, w.number, null, w.epoch, w.imported, w.bundle, null, w.document
+        from orange.wip w where w.org = _org and w.task = _task)
+    union all
+    (select 'elsewhere', _task, t.id::text, null, null, null, null, t.status, null, null
+        from orange.dependency d
+        join orange.task t on t.org = _org and t.id = d.after
+        where d.org = _org and d.task = _task order by t.id)
 $$;
 
 -- Claims tasks for a runner, and collects the open mail of the tasks that it holds.
@@ -52,8 +45,7 @@ declare
     _pools bigint[];
     _tried bigint[];
     _pool bigint;
-    _task text;
-    _size bigint;
+    _task orange.task;
     _sent bigint := 0;
 begin
     -- Pools whose tasks the runner can work on. A new timeline that no coordinator has marked yet
@@ -73,7 +65,6 @@ begin
     end if;
     for _ in 1 .. case when _may_claim then least(greatest(_free, 1), _most_claims) else 0 end loop
         _tried := '{}';
-        _task := null;
         loop
             -- The pool whose first task comes first. Nothing is locked yet, so that runners which
             -- look at the same time do not hide tasks from each other.
@@ -107,23 +98,42 @@ begin
                 _is_locked := true;
             end if;
             if _free > 0 then
-                select t.id, t.bytes into _task, _size from orange.task t
-                where t.org = _org and t.pool = _pool and t.wakes is not null and t.wakes <= _now
-                order by t.returns desc, t.priority desc, t.since, t.id limit 1
-                for no key update skip locked;
+                with head as materialized (
+                    select q.id from orange.task q
+                    where q.org = _org and q.pool = _pool and q.wakes is not null and q.wakes <= _now
+                    order by q.returns desc, q.priority desc, q.since, q.id limit 1
+                    for no key update skip locked
+                )
+                update orange.task t set
+                    epoch = orange.next_epoch(t.epoch),
+                    holder = _runner,
+                    incarnation = _incarnation,
+                    attempts = t.attempts + 1
+                from head where t.org = _org and t.id = head.id
+                returning t.* into _task;
             else
-                select t.id, t.bytes into _task, _size from orange.task t
-                where t.org = _org and t.pool = _pool and t.incarnation is null and t.open_mail > 0
-                order by t.returns desc, t.priority desc, t.since, t.id limit 1
-                for no key update skip locked;
+                with head as materialized (
+                    select q.id from orange.task q
+                    where q.org = _org and q.pool = _pool and q.incarnation is null and q.open_mail > 0
+                    order by q.returns desc, q.priority desc, q.since, q.id limit 1
+                    for no key update skip locked
+                )
+                update orange.task t set
+                    epoch = orange.next_epoch(t.epoch),
+                    holder = _runner,
+                    incarnation = _incarnation,
+                    attempts = t.attempts + 1
+                from head where t.org = _org and t.id = head.id
+                returning t.* into _task;
             end if;
-            exit when _task is not null;
+            exit when found;
             -- Others have all of this pool at the moment.
             _tried := _tried || _pool;
         end loop;
-        exit when _task is null;
-        return query select * from orange.take(_org, _task, _runner, _incarnation);
-        _sent := _sent + _size;
+        exit when _pool is null;
+        return query select * from orange.claim_lines(
+            _org, _task.id, _task.project, _task.version, _task.epoch, _task.head_sha);
+        _sent := _sent + _task.bytes;
         exit when _sent >= _most_bytes;
     end loop;
     return query
@@ -154,7 +164,15 @@ begin
     end if;
     if (_record.holder = _runner and _record.incarnation = _incarnation)
         or (_held is not null and orange.forgot(_record, _runner, _held)) then
-        return query select * from orange.take(_org, _task, _runner, _incarnation);
+        update orange.task set
+            epoch = orange.next_epoch(epoch),
+            holder = _runner,
+            incarnation = _incarnation,
+            attempts = attempts + 1
+        where org = _org and id = _task
+        returning * into _record;
+        return query select * from orange.claim_lines(
+            _org, _task, _record.project, _record.version, _record.epoch, _record.head_sha);
     end if;
 end
 $$;

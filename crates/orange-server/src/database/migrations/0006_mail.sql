@@ -6,7 +6,7 @@ returns setof orange.mail language plpgsql as $$
 declare
     _id text;
 begin
-    -- Repetitions change nothing, and wait for nobody.
+    -- A repetition changes nothing and needs no lock.
     return query select * from orange.mail
         where org = _org and task = _task and kind = 'person' and sender = _person and key = _key;
     if found then
