@@ -78,7 +78,15 @@ const BARE_CLAIM: &str = "
     update bare.task set epoch = epoch + 1, holder = $2, incarnation = 1, attempts = attempts + 1
     where org = $1 and id = (
         select id from bare.task
-        where org = $1 and pool = $3 and wakes is not null
+        where org = $1 and wakes is not null and pool = (
+            select head.pool from unnest($3::bigint[]) as it (id)
+            cross join lateral (
+                select pool, returns, priority, since, id from bare.task
+                where org = $1 and pool = it.id and wakes is not null
+                order by returns desc, priority desc, since, id limit 1
+            ) head
+            order by head.returns desc, head.priority desc, head.since, head.id limit 1
+        )
         order by returns desc, priority desc, since, id limit 1
         for no key update skip locked
     )
@@ -314,12 +322,9 @@ impl Bench {
     async fn bare_claims(&self, pools: &[i64]) -> f64 {
         let clients = self.bare.iter().enumerate();
         let clients = clients.map(|(number, bare)| {
-            let mut turn = number;
             async move || {
-                turn += 1;
-                let pool = pools[turn % pools.len()];
                 let holder = format!("r{number}");
-                let parameters: Parameters<'_> = &[&"o", &holder, &pool];
+                let parameters: Parameters<'_> = &[&"o", &holder, &pools];
                 let rows = bare.client.query(&bare.claim, parameters).await.unwrap();
                 let task: &str = rows[0].get(0);
                 let log = bare.client.query(&bare.log, &[&"o", &task]).await.unwrap();

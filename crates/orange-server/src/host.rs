@@ -1,4 +1,4 @@
-//! A server with a runtime of its own, for programs that have none.
+//! A server with its own runtime, for programs that have none.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! The certificate of a server: none, one of its own, or the user's.
+//! The certificate of a server: none, its own, or the user's.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};

@@ -1,4 +1,4 @@
-//! Calls that wait: for work, for the decision of a request, for changes.
+//! Calls that wait: for work, for a decision, for changes.
 //!
 //! One task per server asks the database for all of them together. A waiter is registered before
 //! its call looks for the first time, so nothing that happens in between is missed.

@@ -1,4 +1,4 @@
-//! Tokens and codes: 256 random bits, of which only a hash is stored.
+//! Tokens and codes: random bits, of which a hash is stored.
 
 use std::fmt;
 

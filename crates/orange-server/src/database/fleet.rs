@@ -1,4 +1,4 @@
-//! What the server itself asks: who may look again, which runners there are, and numbers.
+//! What the server itself asks: due calls, runners, and numbers.
 
 use std::collections::BTreeMap;
 

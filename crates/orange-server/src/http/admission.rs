@@ -1,4 +1,4 @@
-//! Whether a caller may use an endpoint at all, before its body is read.
+//! Whether a caller may use an endpoint, before its body is read.
 
 use crate::access::{Caller, Person, Runner};
 use crate::http::endpoints::Who;

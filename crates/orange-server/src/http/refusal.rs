@@ -1,4 +1,4 @@
-//! Why a request was not answered as asked, in the shape of every error of orange.
+//! Refusals, in the shape of every error of orange.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};

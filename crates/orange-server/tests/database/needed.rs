@@ -48,20 +48,20 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         rule: "a usual append has the current epoch",
         file: LOG,
-        from: "and epoch = _epoch and holder = _runner\n            and incarnation is not null and not",
-        to: "and holder = _runner\n            and incarnation is not null and not",
+        from: "and epoch = _epoch and holder = _runner\n                and incarnation",
+        to: "and holder = _runner\n                and incarnation",
     },
     Mutant {
         rule: "a usual append comes from the holder",
         file: LOG,
-        from: "and holder = _runner\n            and incarnation is not null and not",
-        to: "and incarnation is not null and not",
+        from: "and holder = _runner\n                and incarnation",
+        to: "and incarnation",
     },
     Mutant {
         rule: "a usual append comes before the release",
         file: LOG,
-        from: "and incarnation is not null and not ended",
-        to: "and not ended",
+        from: "and incarnation is not null and not ended\n",
+        to: "and not ended\n",
     },
     Mutant {
         rule: "a usual append follows the head",

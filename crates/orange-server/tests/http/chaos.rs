@@ -1,4 +1,4 @@
-//! Servers that are killed, a faulty network, and machines that are lost: nothing acknowledged is.
+//! Killed servers, a faulty network, lost machines: nothing acknowledged is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -107,11 +107,40 @@ fn a_server_process() {
 }
 
 #[test]
-#[expect(
-    clippy::too_many_lines,
-    reason = "one run, from its setup to its checks"
-)]
 fn nothing_acknowledged_is_lost_when_servers_are_killed_and_calls_are_cut() {
+    let outcome = run(ROUNDS, true);
+    let (log, history) = (&outcome.log, &outcome.history);
+    check_log(log, &outcome.tasks);
+    check_acknowledged(log, history);
+    let unplanned = unplanned(log, history);
+    assert!(
+        unplanned.is_empty(),
+        "effects without a plan: {unplanned:?}"
+    );
+    check_requests(log, &outcome.requests, &outcome.decided);
+    println!(
+        "{} commits acknowledged, {} effects, {} takeovers, {} adoptions, {} fenced, {} faults of the network, {ROUNDS} servers killed, {} requests",
+        history.acknowledged.len(),
+        history.effects.len(),
+        history.takeovers,
+        history.adoptions,
+        history.fenced,
+        outcome.faults,
+        outcome.requests.len(),
+    );
+    let is_chaos = outcome.faults > 0 && history.takeovers > 0 && history.fenced > 0;
+    assert!(is_chaos, "nothing went wrong");
+}
+
+#[test]
+fn without_waiting_for_the_log_effects_have_no_plan() {
+    let outcome = run(FEW_ROUNDS, false);
+    let unplanned = unplanned(&outcome.log, &outcome.history);
+    assert!(!unplanned.is_empty(), "the check finds nothing");
+}
+
+#[expect(clippy::too_many_lines, reason = "one run, from its setup to its end")]
+fn run(rounds: usize, is_gated: bool) -> Outcome {
     let cluster = Cluster::start();
     let url = cluster.url();
     let mut servers: Vec<_> = (0..SERVERS).map(|_| ServerProcess::start(&url)).collect();
@@ -130,12 +159,9 @@ fn nothing_acknowledged_is_lost_when_servers_are_killed_and_calls_are_cut() {
             let name = format!("runner-{number}");
             let mut client = runner(&admin, &name);
             client.address = addresses[number % addresses.len()];
-            Arc::new(Sim::new(
-                &name,
-                client,
-                addresses.clone(),
-                Arc::clone(&history),
-            ))
+            let mut sim = Sim::new(&name, client, addresses.clone(), Arc::clone(&history));
+            sim.is_gated = is_gated;
+            Arc::new(sim)
         })
         .collect();
     let tasks: Vec<TaskId> = (0..TASKS)
@@ -185,8 +211,8 @@ fn nothing_acknowledged_is_lost_when_servers_are_killed_and_calls_are_cut() {
         for sim in sims
             .iter()
             .skip(round)
-            .step_by(ROUNDS)
-            .take(LOST_MACHINES / ROUNDS + 1)
+            .step_by(rounds)
+            .take(LOST_MACHINES / rounds + 1)
         {
             sim.stopped.store(true, Ordering::Relaxed);
         }

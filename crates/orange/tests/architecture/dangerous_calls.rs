@@ -58,6 +58,7 @@ const DOORS: &[Door] = &[
         places: &[
             "crates/orange-effects/src/forge/",
             "crates/orange-effects/src/sandbox/network/",
+            "crates/orange-server/src/tls.rs",
         ],
         behind: &[&["ureq"], &["rustls"]],
     },

@@ -54,7 +54,7 @@ $$;
 -- `fenced`, `conflict`, `behind` with the head in `version` and `sha`, or `full`.
 create type orange.appended as (result text, version bigint, sha bytea);
 
-create function orange.append_1(
+create function orange.append_by_rules(
     _org text, _runner text, _task text, _epoch bigint, _base bigint,
     _chained bigint, _content bytea,
     _firsts bigint[], _lasts bigint[], _shas bytea[], _events text[], _texts bytea[], _requests text[],
@@ -65,7 +65,6 @@ create function orange.append_1(
 declare
     _count bigint := cardinality(_firsts);
     _record orange.task;
-    _project text;
     _previous bigint := 0;
     _previous_sha bytea := decode(repeat('00', 32), 'hex');
     _rows bytea[] := '{}';
@@ -77,35 +76,6 @@ declare
     _now bigint;
     _place bigint;
 begin
-    -- Nearly every append is one commit at the end, without a decision. The rules are those below;
-    -- whatever does not match goes on to them.
-    if _count = 1 and _chained = 1 and _requests[1] is null and not _ended then
-        _bytes := octet_length(_events[1]);
-        if cardinality(_bodies) > 0 then
-            _bytes := _bytes + (select sum(octet_length(it.body)) from unnest(_bodies) as it (body));
-        end if;
-        update orange.task set
-            version = _lasts[1],
-            head_sha = _shas[1],
-            bytes = bytes + _bytes,
-            attempts = case when status = _status then attempts else 0 end,
-            status = _status,
-            shown = _shown
-        where org = _org and id = _task and epoch = _epoch and holder = _runner
-            and incarnation is not null and not ended and version = _base and _base = _firsts[1] - 1
-            and _shas[1] = sha256('orange-fleet commit 1\012'::bytea || head_sha || _content)
-            and _lasts[1] <= _most_version and bytes + _bytes <= _most_bytes
-        returning project into _project;
-        if found then
-            insert into orange.log (org, task, first, last, epoch, sha, events, texts, place, at)
-            values (_org, _task, _firsts[1], _lasts[1], _epoch, _shas[1], _events[1], _texts[1],
-                orange.first_place(), orange.now_ms());
-            if cardinality(_bodies) > 0 then
-                perform orange.add_bodies(_org, _project, _body_shas, _bodies);
-            end if;
-            return row('ok'::text, _lasts[1], null::bytea);
-        end if;
-    end if;
     select * into _record from orange.task where org = _org and id = _task for no key update;
     if not found then
         return row('fenced'::text, null::bigint, null::bytea);
@@ -211,6 +181,57 @@ begin
         perform orange.add_mail(_org, _record.parent, 'child', _task, 'ended-' || _lasts[_count], _child_end);
     end if;
     return row('ok'::text, _lasts[_count], null::bytea);
+end
+$$;
+
+-- Nearly every append is one commit at the end of the log, without a decision, and is written by one
+-- statement. Whatever does not match it goes through the rules above.
+create function orange.append_1(
+    _org text, _runner text, _task text, _epoch bigint, _base bigint,
+    _chained bigint, _content bytea,
+    _firsts bigint[], _lasts bigint[], _shas bytea[], _events text[], _texts bytea[], _requests text[],
+    _body_shas bytea[], _bodies bytea[],
+    _status text, _ended boolean, _shown text, _child_end text,
+    _most_version bigint, _most_bytes bigint
+) returns orange.appended language plpgsql as $$
+declare
+    _project text;
+begin
+    if cardinality(_firsts) = 1 and _chained = 1 and _requests[1] is null and not _ended
+        and cardinality(_bodies) < 2
+    then
+        with moved as (
+            update orange.task set
+                version = _lasts[1],
+                head_sha = _shas[1],
+                bytes = bytes + octet_length(_events[1]) + coalesce(octet_length(_bodies[1]), 0),
+                attempts = case when status = _status then attempts else 0 end,
+                status = _status,
+                shown = _shown
+            where org = _org and id = _task and epoch = _epoch and holder = _runner
+                and incarnation is not null and not ended
+                and version = _base and _base = _firsts[1] - 1 and _lasts[1] <= _most_version
+                and bytes + octet_length(_events[1]) + coalesce(octet_length(_bodies[1]), 0) <= _most_bytes
+                and _shas[1] = sha256('orange-fleet commit 1\012'::bytea || head_sha || _content)
+            returning project
+        ), written as (
+            insert into orange.log (org, task, first, last, epoch, sha, events, texts, place, at)
+            select _org, _task, _firsts[1], _lasts[1], _epoch, _shas[1], _events[1], _texts[1],
+                orange.first_place(), orange.now_ms()
+            from moved
+        ), kept as (
+            insert into orange.body (org, project, sha, content)
+            select _org, project, _body_shas[1], _bodies[1] from moved where _body_shas[1] is not null
+            on conflict do nothing
+        )
+        select project into _project from moved;
+        if found then
+            return row('ok'::text, _lasts[1], null::bytea);
+        end if;
+    end if;
+    return orange.append_by_rules(
+        _org, _runner, _task, _epoch, _base, _chained, _content, _firsts, _lasts, _shas, _events, _texts, _requests, _body_shas,
+        _bodies, _status, _ended, _shown, _child_end, _most_version, _most_bytes);
 end
 $$;
 

@@ -45,6 +45,7 @@ impl From<HostError> for Error {
             }
             HostError::Server(ServerError::Database(_)) => {
                 Error::new(Exit::ExternalFailed, "database-unusable", error)
+                    .hint("prepare the database with `orange server migrate --database URL`")
             }
             HostError::Server(ServerError::NotBound { .. }) => {
                 Error::new(Exit::Refused, "port-taken", error)

@@ -363,6 +363,7 @@ const SILENT: &str = "agent-event";
 
 /// Tests that the table relies on.
 const TESTS: &[&str] = &[
+    include_str!("../server_run.rs"),
     include_str!("../../effects/attach.rs"),
     include_str!("../../driver/dashboard/mod.rs"),
     include_str!("../../mcp/tools.rs"),
