@@ -32,6 +32,13 @@ pub(super) fn store(error: &StoreError) -> Report {
         | StoreError::JobInstantTaken(_)
         | StoreError::ChatMessageTaken(_)
         | StoreError::DelegationTaken => Report::new(Kind::Busy, "store-busy"),
+        StoreError::NotHeld { .. } => Report::new(Kind::Refused, "task-not-held"),
+        StoreError::NotGivenBack { .. } => Report::new(Kind::Refused, "task-held"),
+        StoreError::Joined { .. } | StoreError::CannotJoin { .. } => {
+            Report::new(Kind::Refused, "home-joined")
+        }
+        StoreError::NotJoined { .. } => Report::new(Kind::Refused, "home-not-joined"),
+        StoreError::Arriving { .. } => Report::new(Kind::Busy, "store-busy"),
         StoreError::Missing { .. } => Report::new(Kind::NotFound, "store-missing"),
         StoreError::DatabaseLost { .. }
         | StoreError::Newer { .. }
@@ -44,6 +51,9 @@ pub(super) fn store(error: &StoreError) -> Report {
         | StoreError::NewerEvents { .. }
         | StoreError::AnotherHistory { .. }
         | StoreError::StillBound { .. }
+        | StoreError::BadLog { .. }
+        | StoreError::OtherCopy { .. }
+        | StoreError::MembershipUnreadable { .. }
         | StoreError::FileChanging { .. } => Report::new(Kind::Refused, "store-unusable"),
         error if error.is_corruption() => Report::new(Kind::Refused, "store-unusable"),
         _ => Report::new(Kind::Unexpected, "store-failed"),

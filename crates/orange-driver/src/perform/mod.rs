@@ -217,6 +217,8 @@ impl Performer {
         let result = match store.start_effect(task, effect, &by, clock::now())? {
             // The next query for due effects finds out when the effect can be performed, if at all.
             StartAnswer::NotWaiting => return Ok(()),
+            // The effect waits for the fleet's server, without an error or an attempt.
+            StartAnswer::Gated(_) => return Ok(()),
             // The harness was parked a moment ago.
             StartAnswer::Parked(_) => return self.take_over(store, task),
             StartAnswer::Interrupted { by, at } => Err(Failure::permanent(format!(
