@@ -6,6 +6,7 @@
 pub mod chat;
 pub mod command;
 pub mod disk_usage;
+pub mod fleet;
 pub mod folder_watch;
 pub mod forge;
 pub mod git;

@@ -256,7 +256,7 @@ impl StoreError {
             StoreError::Newer { .. } => {
                 "install the newer orange that wrote it, or set `ORANGE_HOME` to another directory"
             }
-            StoreError::NewerEvents { .. } => {
+            StoreError::NewerEvents { .. } | StoreError::MembershipUnreadable { .. } => {
                 "install the newer orange that wrote it; `orange --version` shows this one"
             }
             StoreError::AnotherHistory { .. } => {
@@ -270,9 +270,6 @@ impl StoreError {
             }
             StoreError::NotGivenBack { .. } => {
                 "run `orange runner drain`, and try again when it has ended"
-            }
-            StoreError::MembershipUnreadable { .. } => {
-                "install the newer orange that wrote it; `orange --version` shows this one"
             }
             StoreError::Joined { .. } => {
                 "create the task at the server, or set `ORANGE_HOME` to a home that has not joined"

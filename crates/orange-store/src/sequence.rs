@@ -93,6 +93,7 @@ impl Store {
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )
             .map_err(failed(attempt))?;
+        self.was_joined.set(is_joined);
         Ok(WriteTransaction {
             transaction,
             sequence,

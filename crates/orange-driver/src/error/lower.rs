@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::policy::pinned_policy;
 use super::report::{Kind, Report};
+use crate::fleet::FleetError;
 
 pub(super) fn home(error: &HomeError) -> Report {
     let report = match error {
@@ -17,6 +18,19 @@ pub(super) fn home(error: &HomeError) -> Report {
     report.hint(
         "set `ORANGE_HOME` to an absolute path, for example `export ORANGE_HOME=\"$PWD/orange\"`",
     )
+}
+
+pub(super) fn fleet(error: &FleetError) -> Report {
+    let report = match error {
+        FleetError::Call { .. } | FleetError::Answer { .. } => {
+            Report::new(Kind::ExternalFailed, "fleet-server-failed")
+        }
+        FleetError::Token { .. } => Report::new(Kind::Refused, "runner-token-unusable"),
+        FleetError::AlreadyRunning { .. } => Report::new(Kind::Refused, "runner-running"),
+        FleetError::Replaced { .. } => Report::new(Kind::Refused, "runner-replaced"),
+        FleetError::NotJoined => Report::new(Kind::Refused, "home-not-joined"),
+    };
+    report.hint(error.hint())
 }
 
 pub(super) fn store(error: &StoreError) -> Report {
@@ -31,6 +45,7 @@ pub(super) fn store(error: &StoreError) -> Report {
         | StoreError::Replaced { .. }
         | StoreError::JobInstantTaken(_)
         | StoreError::ChatMessageTaken(_)
+        | StoreError::Arriving { .. }
         | StoreError::DelegationTaken => Report::new(Kind::Busy, "store-busy"),
         StoreError::NotHeld { .. } => Report::new(Kind::Refused, "task-not-held"),
         StoreError::NotGivenBack { .. } => Report::new(Kind::Refused, "task-held"),
@@ -38,7 +53,6 @@ pub(super) fn store(error: &StoreError) -> Report {
             Report::new(Kind::Refused, "home-joined")
         }
         StoreError::NotJoined { .. } => Report::new(Kind::Refused, "home-not-joined"),
-        StoreError::Arriving { .. } => Report::new(Kind::Busy, "store-busy"),
         StoreError::Missing { .. } => Report::new(Kind::NotFound, "store-missing"),
         StoreError::DatabaseLost { .. }
         | StoreError::Newer { .. }

@@ -16,6 +16,9 @@ use super::membership::{self, Membership};
 use super::texts::{NamedText, kinds};
 use crate::Store;
 use crate::error::{StoreError, failed, require_readable};
+use crate::files::task_directory::TaskDirectory;
+use crate::files::whole_file;
+use crate::open::make_private;
 use crate::replayed::{ReplayedTask, insert_new};
 use crate::tables::{events, tasks};
 
@@ -120,6 +123,16 @@ impl Store {
             });
         }
         Ok(arrivals)
+    }
+
+    /// Puts the text of TASK.md that the other machine has saved into the task's directory, unless
+    /// there is a file already.
+    pub fn place_document(&self, task: &TaskId, text: &str) -> Result<(), StoreError> {
+        let project = self.require(task)?.task.project;
+        let directory = TaskDirectory::new(&self.home, &project, task)?;
+        make_private(directory.path())?;
+        whole_file::write_new(&directory.task_file(), text.as_bytes(), 0o600)?;
+        Ok(())
     }
 
     /// Notes that a task continues here: its effects may start.

@@ -6,7 +6,7 @@ use orange_config::clock;
 use orange_engine::names::TaskId;
 use orange_fleet::ids::{Epoch, RunnerId, TaskId as FleetTaskId};
 use orange_fleet::link::{Phase, RunnerLink};
-use orange_fleet::time::Timestamp;
+use orange_fleet::time::{Period, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,9 @@ pub struct Membership {
     /// The boot from which the lease is counted. After another one the lease is void.
     pub boot: Option<String>,
     pub link: RunnerLink,
+    /// After how long without a beat the server may give the tasks to others; the server may grant
+    /// less.
+    pub lost_after: Period,
     /// Tasks that were taken away and are still to be removed here.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dropped: BTreeMap<FleetTaskId, Epoch>,

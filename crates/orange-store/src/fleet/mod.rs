@@ -8,6 +8,7 @@ mod arrival;
 mod commits;
 mod discard;
 mod gate;
+mod give_back;
 mod membership;
 mod texts;
 

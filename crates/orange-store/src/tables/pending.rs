@@ -21,6 +21,7 @@ use super::parkings;
 use crate::Store;
 use crate::error::{StoreError, failed};
 use crate::fleet::{self, EffectGate};
+use crate::steps::is_switched_off;
 
 /// An effect that is not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,6 +128,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<StartAnswer, StoreError> {
         let attempt = "record that an effect begins";
+        let home = self.home.clone();
         let found = pending_effect(&self.connection, task, effect)?;
         let is_repeatable =
             found.is_some_and(|it| it.planned.effect.class() == EffectClass::Convergent);
@@ -140,6 +142,7 @@ impl Store {
             return Ok(StartAnswer::NotWaiting);
         };
         if writing.is_joined
+            && !is_switched_off("gate", &home)
             && let Some(gate) = fleet::wait_of(connection, task, effect, &pending.planned.effect)?
         {
             hold(connection, &pending, gate, now)?;
@@ -195,6 +198,14 @@ impl Store {
                 )
                 .map_err(failed(attempt))?;
         }
+        // The supervisor looks at tasks that changed.
+        writing
+            .transaction
+            .execute(
+                "UPDATE tasks SET sequence = ?2 WHERE id = ?1",
+                params![task.as_str(), writing.sequence],
+            )
+            .map_err(failed(attempt))?;
         writing.commit()?;
         Ok(())
     }

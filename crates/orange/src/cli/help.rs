@@ -65,6 +65,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "install",
             "doctor",
             "serve",
+            "runner",
             "demo",
             "uninstall",
         ],
@@ -119,13 +120,14 @@ pub fn commands() -> Command {
 }
 
 /// Commands without an answer in JSON, which get no `--json`.
-const WITHOUT_JSON: [&str; 16] = [
+const WITHOUT_JSON: [&str; 17] = [
     "agent-ask",
     "agent-event",
     "completions",
     "demo",
     "detach",
     "exec-run",
+    "freeze-agents",
     "gather",
     "man",
     "openapi",

@@ -48,6 +48,7 @@ fn registered() -> Membership {
         runner: RunnerId::new("r"),
         boot: clock::boot_id().map(str::to_owned),
         link,
+        lost_after: Period::seconds(900),
         dropped: std::collections::BTreeMap::new(),
         is_draining: false,
     }
