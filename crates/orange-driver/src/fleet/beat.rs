@@ -69,17 +69,13 @@ impl Runner {
         // The lease counts from here, because the server counts from when it receives the call.
         let sent = now();
         let answer = self.server.beat(&call)?;
-        let directives = store.update_membership(|known| {
+        store.update_membership(|known| {
             let directives = known.link.beat_answered(incarnation, sent, &answer);
             note_drops(known, &directives);
             if let BeatAnswer::Alive { want, .. } = answer {
                 known.is_draining |= want == Want::Drain;
             }
-            directives
         })?;
-        if !directives.is_empty() {
-            self.remove_dropped(store)?;
-        }
         Ok(match answer {
             BeatAnswer::Alive { lost_after, .. } => spread(duration(lost_after) / 3),
             BeatAnswer::Stale { .. } => RETRY,

@@ -34,7 +34,7 @@ pub use error::FleetError;
 pub use join::{JoinRequest, RunnerStatus};
 
 use crate::context::runner_lock::RunnerLock;
-use crate::{Driver, DriverError};
+use crate::{Driver, DriverError, GatherPolicy};
 use calls::Server;
 
 /// How often a thread checks whether to stop, and the store for new commits.
@@ -86,6 +86,8 @@ impl Runner {
                 known.boot = boot;
             })?;
         }
+        // A gate command may take minutes; mail that needs it stays open meanwhile.
+        let driver = driver.with_gathering(GatherPolicy::Detached(Duration::ZERO));
         Ok(Runner {
             driver,
             server,
@@ -141,12 +143,10 @@ impl Runner {
         self.remove_dropped(&mut store)?;
         self.stop_halted(&mut store)?;
         self.ship(&mut store)?;
-        // A claim and its mail may take a while, and commits must not wait for it.
-        if let Ok(_moving) = self.moving.try_lock() {
-            self.adopt(&mut store)?;
-            self.continue_arrivals(&mut store)?;
-            self.give_back(&mut store)?;
-        }
+        let _moving = self.lock_moves();
+        self.adopt(&mut store)?;
+        self.continue_arrivals(&mut store)?;
+        self.give_back(&mut store)?;
         Ok(PAUSE)
     }
 

@@ -19,9 +19,9 @@ impl Runner {
     /// Removes every task that was taken away. Nothing is lost: unsaved work becomes a rescue, and
     /// the directory goes to the trash with the history that no log has.
     pub(super) fn remove_dropped(&self, store: &mut Store) -> Result<(), DriverError> {
-        let Some(known) = store.membership()? else {
-            return Ok(());
-        };
+        // No claim may put a new copy in place of the one that is removed.
+        let _moving = self.lock_moves();
+        let known = self.membership()?;
         for (task, epoch) in &known.dropped {
             let id = engine_task(task);
             let removed = self.remove(store, &id, Some(*epoch));

@@ -90,6 +90,8 @@ impl Store {
                 keep_as_written(connection, &id, &log.events, &claim.commits)?;
                 keep_log_commits(connection, &id, &claim.commits)?;
                 insert_arrival(connection, &id, claim.wip.as_ref())?;
+                // What was to be removed is not here any more.
+                known.dropped.remove(&claim.task);
                 Claimed::TakenOver(Box::new(task))
             }
         };

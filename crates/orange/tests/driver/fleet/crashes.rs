@@ -33,8 +33,8 @@ fn local(machine: &Machine, id: &TaskId) -> Vec<Commit> {
 }
 
 #[test]
-fn a_runner_that_dies_at_any_mark_of_claim_ship_and_give_back_continues() {
-    for mark in [
+fn a_runner_that_dies_at_any_mark_of_claim_and_ship_continues() {
+    each_mark(&[
         "after work has arrived",
         "after a task was taken over",
         "before the move of a task is recorded",
@@ -42,12 +42,22 @@ fn a_runner_that_dies_at_any_mark_of_claim_ship_and_give_back_continues() {
         "before commits are shipped",
         "before the answer to shipped commits is stored",
         "after the answer to shipped commits is stored",
+    ]);
+}
+
+#[test]
+fn a_runner_that_dies_at_any_mark_of_give_back_and_removal_continues() {
+    each_mark(&[
         "before a task is given back",
         "before the answer to a task that was given back is stored",
         "after the agents of a removed task are killed",
         "after the worktree of a removed task is released",
         "after the directory of a removed task is in the trash",
-    ] {
+    ]);
+}
+
+fn each_mark(marks: &[&str]) {
+    for mark in marks {
         println!("{mark}");
         let server = LedgerServer::start();
         let mut machine = Machine::join("a", &server, None);

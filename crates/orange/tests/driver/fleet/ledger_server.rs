@@ -1,6 +1,5 @@
 //! A server of a fleet: the reference ledger behind HTTP.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
@@ -34,8 +33,6 @@ struct Inner {
     is_away: AtomicBool,
     /// Whether calls that append commits are refused.
     refuses_appends: AtomicBool,
-    /// How many answers to calls of this name are lost, after the server has acted.
-    lost: Mutex<BTreeMap<String, usize>>,
     is_over: AtomicBool,
 }
 
@@ -46,7 +43,6 @@ impl LedgerServer {
             begun: Instant::now(),
             is_away: AtomicBool::new(false),
             refuses_appends: AtomicBool::new(false),
-            lost: Mutex::new(BTreeMap::new()),
             is_over: AtomicBool::new(false),
         });
         let reaping = Arc::clone(&inner);
@@ -83,12 +79,6 @@ impl LedgerServer {
 
     pub fn refuse_appends(&self, refuses: bool) {
         self.inner.refuses_appends.store(refuses, Ordering::Relaxed);
-    }
-
-    /// Loses this many answers to calls whose path ends with this word.
-    pub fn lose(&self, call: &str, count: usize) {
-        let mut lost = self.inner.lost.lock().unwrap();
-        lost.insert(call.to_owned(), count);
     }
 
     pub fn create(&self, call: &CreateTask) {
@@ -151,16 +141,7 @@ impl Inner {
         };
         let runner = RunnerId::new(runner);
         let path = request.target.strip_prefix("/v1/").unwrap_or_default();
-        let reply = self.route(request, &runner, path);
-        let call = path.rsplit('/').next().unwrap_or_default();
-        let mut lost = self.lost.lock().unwrap();
-        match lost.get_mut(call) {
-            Some(left) if *left > 0 => {
-                *left -= 1;
-                JsonReply::Lost
-            }
-            _ => reply,
-        }
+        self.route(request, &runner, path)
     }
 
     fn route(&self, request: &JsonRequest, runner: &RunnerId, path: &str) -> JsonReply {

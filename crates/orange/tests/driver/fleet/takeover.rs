@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use orange_effects::process::ProcessIdentity;
+use orange_effects::process::{Liveness, ProcessIdentity};
 use orange_fleet::ids::Version;
 
 use super::ledger_server::LedgerServer;
@@ -40,7 +40,9 @@ fn a_lost_machines_task_continues_on_another_one_and_its_tail_stays_in_the_trash
     let acknowledged = log(&server, &id);
     // What the log does not get.
     server.refuse_appends(true);
-    let (code, text) = first.stage.call(&["task", "tell", task, "only here"]);
+    let (code, text) = first
+        .stage
+        .call(&["task", "tell", task, "--message", "only here"]);
     assert_eq!(code, 0, "{text}");
     let tail = first.stage.task(&id).version;
     assert!(tail > server.head(task).version.0);
@@ -100,19 +102,23 @@ fn a_runner_that_is_killed_continues_with_its_agents_under_the_same_incarnation(
     let agent = ProcessIdentity::of(panes.trim().parse().unwrap()).unwrap();
     machine.kill_runner();
     machine.run();
+    assert_eq!(agent.liveness(), Liveness::Alive);
     let task = id.as_str();
     machine.stage.script("never", "");
-    machine.stage.script("worker-2", WORK);
-    let (code, text) = machine.stage.call(&["task", "tell", task, "go on"]);
+    machine
+        .stage
+        .script("worker-2", &format!("rm notes.txt\n{WORK}"));
+    let (code, text) = machine
+        .stage
+        .call(&["task", "tell", task, "--message", "go on"]);
     assert_eq!(code, 0, "{text}");
     wait_for("the work", || server.status(task) == "reviewing");
     assert_eq!(server.ledger().runners[&runner].incarnation, before);
     assert_eq!(machine.stage.store().runs(&id).unwrap().len(), 1);
-    assert_eq!(
-        agent.liveness(),
-        orange_effects::process::Liveness::Gone,
-        "its work is done"
-    );
+    // The end of its work ends it.
+    wait_for("the end of the agent", || {
+        agent.liveness() == Liveness::Gone
+    });
     cancel(&server, &id);
 }
 
