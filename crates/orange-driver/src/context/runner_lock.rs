@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use orange_config::reason;
 
@@ -25,7 +25,7 @@ impl Context {
     /// Takes the lock of this home's runner.
     pub(crate) fn take_runner(&self) -> Result<RunnerLock, DriverError> {
         let (mut file, path) = self.open_lock(RUNNER)?;
-        if self.try_take(&mut file, &path)? {
+        if try_take(&mut file, &path)? {
             return Ok(RunnerLock { _file: file });
         }
         let mut text = String::new();
@@ -37,7 +37,7 @@ impl Context {
     /// Takes the lock of the process that freezes agents; `None` when another process has it.
     pub(crate) fn take_freezer(&self) -> Result<Option<RunnerLock>, DriverError> {
         let (mut file, path) = self.open_lock(FREEZER)?;
-        let is_taken = self.try_take(&mut file, &path)?;
+        let is_taken = try_take(&mut file, &path)?;
         Ok(is_taken.then_some(RunnerLock { _file: file }))
     }
 
@@ -65,28 +65,28 @@ impl Context {
             Err(error) => Err(failed(&path, &error)),
         }
     }
-
-    /// Takes a lock and writes this process into it.
-    fn try_take(&self, file: &mut File, path: &PathBuf) -> Result<bool, DriverError> {
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(false),
-            Err(TryLockError::Error(error)) => return Err(failed(path, &error)),
-        }
-        let own = std::process::id().to_string();
-        let written = file
-            .set_len(0)
-            .and_then(|()| file.rewind())
-            .and_then(|()| file.write_all(own.as_bytes()));
-        written.map_err(|error| failed(path, &error))?;
-        Ok(true)
-    }
 }
 
-fn failed(path: &PathBuf, error: &std::io::Error) -> DriverError {
+/// Takes a lock and writes this process into it.
+fn try_take(file: &mut File, path: &Path) -> Result<bool, DriverError> {
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(false),
+        Err(TryLockError::Error(error)) => return Err(failed(path, &error)),
+    }
+    let own = std::process::id().to_string();
+    let written = file
+        .set_len(0)
+        .and_then(|()| file.rewind())
+        .and_then(|()| file.write_all(own.as_bytes()));
+    written.map_err(|error| failed(path, &error))?;
+    Ok(true)
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> DriverError {
     DriverError::File {
         attempt: "lock",
-        path: path.clone(),
+        path: path.to_owned(),
         reason: reason(error),
     }
 }

@@ -32,9 +32,11 @@ impl Runner {
         let Some(stored) = store.load(id)? else {
             return Ok(());
         };
+        let mut notice = None;
         // Before anything reads or writes TASK.md: what the agent had written and not submitted.
         if let Some(wip) = &arrival.wip {
             store.place_document(id, &wip.document)?;
+            notice = self.unpack(&stored.task, wip)?;
         }
         reach("before the move of a task is recorded");
         let workflow = pinned_workflow(&stored)?;
@@ -48,6 +50,9 @@ impl Runner {
             }
         }
         reach("after the move of a task is recorded");
+        if let Some(notice) = notice {
+            driver.steps.notice(store, id, notice)?;
+        }
         store.finish_arrival(id)?;
         driver.steps.sync_files(store, id)?;
         driver.context.leave_to_performer(store, id)

@@ -130,9 +130,8 @@ pub(super) fn note_drops(known: &mut Membership, directives: &[Directive]) {
 
 /// A period ± 20 %, so that the beats of a thousand runners do not arrive together.
 fn spread(period: Duration) -> Duration {
-    let fifths = period / 5;
     let share = u32::try_from(clock::ticks() % 1000).unwrap_or(0);
-    period - fifths + fifths * 2 * share / 1000
+    period * 4 / 5 + period * 2 / 5 * share / 1000
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use orange_effects::fleet::{FleetClient, FleetMethod};
-use orange_fleet::ids::{MailId, RunnerId};
+use orange_fleet::ids::{MailId, RunnerId, TaskId};
 use orange_fleet::message::{
     Adopt, AdoptAnswer, Append, AppendAnswer, Beat, BeatAnswer, GiveBack, HoldingAnswer,
-    MailAnswer, MailResult, Register, RegisterAnswer, WorkAnswer, WorkRequest,
+    MailAnswer, MailResult, Register, RegisterAnswer, Wip, WorkAnswer, WorkRequest,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -70,6 +70,11 @@ impl Server {
 
     pub(super) fn adopt(&self, call: &Adopt) -> Result<AdoptAnswer, FleetError> {
         self.post("adopt a task", &format!("tasks/{}/adopt", call.task), call)
+    }
+
+    pub(super) fn save_work(&self, task: &TaskId, call: &Wip) -> Result<HoldingAnswer, FleetError> {
+        let (attempt, path) = ("save uncommitted work", format!("tasks/{task}/wip"));
+        self.send(&self.quick, FleetMethod::Put, attempt, &path, call)
     }
 
     pub(super) fn answer_mail(

@@ -2,8 +2,9 @@
 //!
 //! The link in the store is the only state: every answer changes it in one transaction, and what
 //! follows from it is done afterwards and can be repeated. So the process can be killed at any
-//! moment, and the next one continues. Three threads share nothing but the store: one keeps the
-//! lease, one waits for work, and one ships commits and removes what was taken away.
+//! moment, and the next one continues. Four threads share nothing but the store: one keeps the
+//! lease, one waits for work, one saves uncommitted work, and one ships commits and removes what was
+//! taken away.
 
 mod arrive;
 mod ask;
@@ -15,6 +16,7 @@ mod give_back;
 mod join;
 mod mail;
 mod remove;
+mod save_work;
 mod ship;
 mod work;
 
@@ -64,6 +66,8 @@ pub struct Runner {
     server: Server,
     /// How many tasks it holds at most.
     room: u32,
+    /// How often uncommitted work is saved at the server.
+    save_every: Duration,
     stopper: RunnerStopper,
     /// Held while tasks come or go, so that none is given back between its claim and its mail.
     moving: Mutex<()>,
@@ -72,7 +76,7 @@ pub struct Runner {
 
 impl Runner {
     /// Takes the place of this home's runner; fails if another process has it.
-    pub fn new(driver: Driver, room: u32) -> Result<Runner, DriverError> {
+    pub fn new(driver: Driver, room: u32, save_every: Duration) -> Result<Runner, DriverError> {
         let lock = driver.context.take_runner()?;
         let mut store = driver.context.store()?;
         let known = store.membership()?.ok_or(FleetError::NotJoined)?;
@@ -92,6 +96,7 @@ impl Runner {
             driver,
             server,
             room,
+            save_every,
             stopper: RunnerStopper::default(),
             moving: Mutex::new(()),
             _lock: lock,
@@ -109,6 +114,7 @@ impl Runner {
         thread::scope(|scope| {
             scope.spawn(|| self.repeat("beat", Self::keep_lease));
             scope.spawn(|| self.repeat("work", Self::wait_for_work));
+            scope.spawn(|| self.repeat("save", Self::save_work));
             self.repeat("ship", Self::sync);
         });
         let known = self.membership()?;

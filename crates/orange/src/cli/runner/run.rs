@@ -1,6 +1,7 @@
 //! `orange runner run`.
 
 use std::thread;
+use std::time::Duration;
 
 use orange_config::Environment;
 use orange_driver::fleet::Runner;
@@ -22,12 +23,19 @@ pub struct Args {
     /// How many tasks it holds at most.
     #[arg(long, value_name = "COUNT", default_value_t = 4)]
     pub room: u32,
+    /// Seconds between two saves of uncommitted work.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub save_work: u64,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     driver.callers.require_user("work for a fleet")?;
-    let runner = Runner::new(driver.clone(), args.room)?;
+    let runner = Runner::new(
+        driver.clone(),
+        args.room,
+        Duration::from_secs(args.save_work),
+    )?;
     let supervisor = if driver.context.is_supervised() {
         None
     } else {

@@ -63,7 +63,7 @@ impl Machine {
     pub fn run(&mut self) {
         assert!(self.runner.is_none());
         let log = File::create(self.stage.path("runner.log")).unwrap();
-        let mut run = self.stage.orange(&["runner", "run"]);
+        let mut run = self.stage.orange(&["runner", "run", "--save-work", "1"]);
         run.stdout(Stdio::null()).stderr(log);
         self.runner = Some(run.spawn().unwrap());
         wait_for("supervision", || {
@@ -72,6 +72,7 @@ impl Machine {
     }
 
     /// Whether its runner has died by itself.
+    #[cfg(feature = "crash-points")]
     pub fn has_died(&mut self) -> bool {
         let runner = self.runner.as_mut().unwrap();
         runner.try_wait().unwrap().is_some()
@@ -113,7 +114,7 @@ impl Drop for Machine {
     fn drop(&mut self) {
         self.kill_runner();
         if std::thread::panicking() {
-            eprintln!("{}", self.log());
+            println!("{}", self.log());
         }
     }
 }

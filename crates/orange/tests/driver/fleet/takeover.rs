@@ -3,7 +3,7 @@
 use std::fs;
 
 use orange_effects::process::{Liveness, ProcessIdentity};
-use orange_fleet::ids::Version;
+use orange_fleet::ids::{TaskId as FleetTaskId, Version};
 
 use super::ledger_server::LedgerServer;
 use super::machines::Machine;
@@ -14,6 +14,7 @@ use crate::support::wait_for;
 const BEGIN: &str = "\
 commit one
 echo unsaved > notes.txt
+echo 'It is in notes.txt.' | section Found
 echo here | give begun
 pause never
 ";
@@ -38,6 +39,11 @@ fn a_lost_machines_task_continues_on_another_one_and_its_tail_stays_in_the_trash
     let is_shipped = || server.head(task).version.0 == first.stage.task(&id).version;
     wait_for("everything in the log", is_shipped);
     let acknowledged = log(&server, &id);
+    wait_for("the agent's work at the server", || {
+        let ledger = server.ledger();
+        let wip = ledger.tasks[&FleetTaskId::new(task)].wip.as_ref();
+        wip.is_some_and(|it| it.document.contains("It is in notes.txt.") && !it.bundle.is_empty())
+    });
     // What the log does not get.
     server.refuse_appends(true);
     let (code, text) = first
@@ -50,12 +56,20 @@ fn a_lost_machines_task_continues_on_another_one_and_its_tail_stays_in_the_trash
     server.refuse_appends(false);
 
     let mut second = Machine::join("b", &server, Some(&first));
-    second.stage.script("worker-1", WORK);
+    let script = format!("cat TASK.md | give text\ngit add notes.txt\n{WORK}");
+    second.stage.script("worker-1", &script);
     second.run();
     wait_for("the other machine", || {
         server.owner(task).as_deref() == Some("b")
     });
     wait_for("the work", || server.status(task) == "reviewing");
+    let text = fs::read_to_string(second.stage.path("scripts/text")).unwrap();
+    assert!(text.contains("It is in notes.txt."), "{text}");
+    let branch = format!("orange-tasks/{id}");
+    let range = format!("log --reverse --format=%s main..{branch}");
+    assert_eq!(second.stage.git_output("repo", &range), "one\none");
+    let file = format!("show {branch}:notes.txt");
+    assert_eq!(second.stage.git_output("repo", &file), "unsaved");
     let commits = log(&server, &id);
     assert_eq!(commits[..acknowledged.len()], acknowledged);
     let here = second.stage.store().commits_of(&id, Version(0)).unwrap();
