@@ -1,4 +1,4 @@
-//! The locks of a runner: one process works for the fleet, one freezes agents.
+//! The locks of the runner and of what freezes its agents.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};

@@ -1,7 +1,7 @@
 //! Reports for errors of the configuration and the store.
 
 use orange_config::{HomeError, JobsError, ProjectsError, SettingsError};
-use orange_engine::names::ProjectName;
+use orange_engine::names::{ProjectName, TaskId};
 use orange_store::StoreError;
 use serde_json::json;
 
@@ -20,15 +20,22 @@ pub(super) fn home(error: &HomeError) -> Report {
     )
 }
 
+/// A task that another machine may continue; the runner tries again by itself.
+pub(super) fn task_not_removed(task: &TaskId) -> Report {
+    Report::new(Kind::ExternalFailed, "program-failed")
+        .hint("`orange log` shows what happened")
+        .details(json!({ "task": task }))
+}
+
 pub(super) fn fleet(error: &FleetError) -> Report {
     let report = match error {
-        FleetError::Call { .. } | FleetError::Answer { .. } => {
-            Report::new(Kind::ExternalFailed, "fleet-server-failed")
-        }
-        FleetError::Token { .. } => Report::new(Kind::Refused, "runner-token-unusable"),
-        FleetError::AlreadyRunning { .. } => Report::new(Kind::Refused, "runner-running"),
-        FleetError::Replaced { .. } => Report::new(Kind::Refused, "runner-replaced"),
         FleetError::NotJoined => Report::new(Kind::Refused, "home-not-joined"),
+        // A call that fails is logged and repeated.
+        FleetError::Call { .. }
+        | FleetError::Answer { .. }
+        | FleetError::Token { .. }
+        | FleetError::AlreadyRunning { .. }
+        | FleetError::Replaced { .. } => Report::new(Kind::Refused, "runner-unusable"),
     };
     report.hint(error.hint())
 }
@@ -48,10 +55,9 @@ pub(super) fn store(error: &StoreError) -> Report {
         | StoreError::Arriving { .. }
         | StoreError::DelegationTaken => Report::new(Kind::Busy, "store-busy"),
         StoreError::NotHeld { .. } => Report::new(Kind::Refused, "task-not-held"),
-        StoreError::NotGivenBack { .. } => Report::new(Kind::Refused, "task-held"),
-        StoreError::Joined { .. } | StoreError::CannotJoin { .. } => {
-            Report::new(Kind::Refused, "home-joined")
-        }
+        StoreError::Joined { .. }
+        | StoreError::CannotJoin { .. }
+        | StoreError::NotGivenBack { .. } => Report::new(Kind::Refused, "home-joined"),
         StoreError::NotJoined { .. } => Report::new(Kind::Refused, "home-not-joined"),
         StoreError::Missing { .. } => Report::new(Kind::NotFound, "store-missing"),
         StoreError::DatabaseLost { .. }

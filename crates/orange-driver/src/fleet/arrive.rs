@@ -1,4 +1,4 @@
-//! Continues a task that was taken over: its text, its saved work, its agents.
+//! Continues a task that was taken over.
 
 use orange_config::LogLevel;
 use orange_engine::input::{Cause, Observation};

@@ -1,4 +1,4 @@
-//! Freezes agents while the lease is over, in a process of its own.
+//! Freezes agents while the lease is over, in its own process.
 //!
 //! Agents outlive the runner's process, so what freezes them must not depend on it: this process
 //! only reads the lease that the runner has stored. Agents are frozen when the lease ends, continue

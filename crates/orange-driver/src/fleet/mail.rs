@@ -1,4 +1,4 @@
-//! Decides mail: a request of a person, or the end of a child task.
+//! Decides mail: requests of people, and ends of child tasks.
 
 use orange_config::LogLevel;
 use orange_engine::input::{Cause, Observation};

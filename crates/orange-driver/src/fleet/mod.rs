@@ -1,4 +1,4 @@
-//! Works on tasks of a fleet: beats, ships commits, takes tasks over and gives them back.
+//! Works on tasks of a fleet, whose server keeps their log.
 //!
 //! The link in the store is the only state: every answer changes it in one transaction, and what
 //! follows from it is done afterwards and can be repeated. So the process can be killed at any
@@ -54,7 +54,7 @@ impl RunnerStopper {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    fn is_stopped(&self) -> bool {
+    fn must_stop(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -128,7 +128,7 @@ impl Runner {
     /// Repeats one job of the runner. A failure of any kind is logged and the job tried again: the
     /// server may be away, and another process may have the database.
     fn repeat(&self, job: &'static str, step: impl Fn(&Self) -> Result<Duration, DriverError>) {
-        while !self.stopper.is_stopped() {
+        while !self.stopper.must_stop() {
             let pause = step(self).unwrap_or_else(|error| {
                 let more = json!({ "job": job, "error": error.to_string() });
                 let context = &self.driver.context;
@@ -136,7 +136,7 @@ impl Runner {
                 RETRY
             });
             let over = clock::Deadline::after(pause);
-            while !self.stopper.is_stopped() && !over.has_passed() {
+            while !self.stopper.must_stop() && !over.has_passed() {
                 thread::sleep(PAUSE.min(over.remaining()));
             }
         }

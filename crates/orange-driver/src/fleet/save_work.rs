@@ -1,4 +1,4 @@
-//! Saves uncommitted work at the server, so that a lost machine loses minutes.
+//! Saves uncommitted work at the server.
 
 use std::time::Duration;
 

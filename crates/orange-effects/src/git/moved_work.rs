@@ -1,4 +1,4 @@
-//! Moves the work of a task to another machine: commits and unsaved files, as a bundle.
+//! Moves commits and unsaved files to another machine, as a bundle.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! A task that the server gives to this machine: its log, its texts, its uncommitted work.
+//! Takes over a task that the server gives to this machine.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A home in a fleet: its standing, its commits for the log, tasks that move.
+//! A home in a fleet: its standing, commits, and moving tasks.
 //!
 //! A runner commits locally, ships the commit to the server's log, and starts an effect only after
 //! the log has acknowledged it. So everything here is beside the tables of a task: a home that never

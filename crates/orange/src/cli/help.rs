@@ -50,6 +50,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "budget",
             "report",
             "chat",
+            "runner",
             #[cfg(feature = "mcp")]
             "mcp",
             #[cfg(feature = "web")]
@@ -65,7 +66,6 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "install",
             "doctor",
             "serve",
-            "runner",
             "demo",
             "uninstall",
         ],

@@ -32,6 +32,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("serve", "driver/supervisor has a folder of them"),
     ("task complete", "driver/lifecycles: every story takes it"),
     ("status-line", "cli/task_attach.rs, in a terminal"),
+    ("freeze-agents", "driver/fleet/freezing.rs"),
     ("tether", "effects/tether.rs"),
     (
         "task request-changes",

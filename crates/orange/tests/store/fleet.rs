@@ -1,4 +1,4 @@
-//! A home in a fleet: commits for the log, the gate before effects, tasks that move.
+//! A home in a fleet: commits, the gate, tasks that move.
 
 use std::collections::BTreeSet;
 

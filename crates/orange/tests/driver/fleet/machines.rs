@@ -1,4 +1,4 @@
-//! Machines of a fleet: a home, a clone of one repository, and a runner each.
+//! Machines of a fleet: a home, a clone, and a runner each.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! Two machines of a fleet with real git and tmux, against the reference ledger.
+//! Machines with real git and tmux against the reference ledger.
 
 #[cfg(feature = "crash-points")]
 mod crashes;
