@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn the_time_since_the_boot_is_that_of_the_kernel() {
         let uptime = || {
-            let text = std::fs::read_to_string("/proc/uptime").unwrap();
+            let text = fs::read_to_string("/proc/uptime").unwrap();
             let seconds = text.split(' ').next().unwrap().parse().unwrap();
             Duration::from_secs_f64(seconds)
         };

@@ -1,7 +1,7 @@
 //! Reports for errors of the configuration and the store.
 
 use orange_config::{HomeError, JobsError, ProjectsError, SettingsError};
-use orange_engine::names::{ProjectName, TaskId};
+use orange_engine::names::ProjectName;
 use orange_store::StoreError;
 use serde_json::json;
 
@@ -20,18 +20,12 @@ pub(super) fn home(error: &HomeError) -> Report {
     )
 }
 
-/// A task that another machine may continue; the runner tries again by itself.
-pub(super) fn task_not_removed(task: &TaskId) -> Report {
-    Report::new(Kind::ExternalFailed, "program-failed")
-        .hint("`orange log` shows what happened")
-        .details(json!({ "task": task }))
-}
-
 pub(super) fn fleet(error: &FleetError) -> Report {
     let report = match error {
         FleetError::NotJoined => Report::new(Kind::Refused, "home-not-joined"),
-        // A call that fails is logged and repeated.
+        // A call or a removal that fails is logged and repeated.
         FleetError::Call { .. }
+        | FleetError::NotRemoved { .. }
         | FleetError::Answer { .. }
         | FleetError::Token { .. }
         | FleetError::AlreadyRunning { .. }

@@ -38,8 +38,6 @@ pub use report::{Kind, Report};
 pub enum DriverError {
     #[error(transparent)]
     Fleet(#[from] FleetError),
-    #[error("cannot remove task `{task}`, which another machine may continue: {reason}")]
-    TaskNotRemoved { task: TaskId, reason: String },
     #[error(transparent)]
     Home(#[from] HomeError),
     #[error(transparent)]

@@ -8,7 +8,7 @@ use orange_engine::names::{Status, TaskId};
 use serde_json::{Value, json};
 
 use super::caller::{other_task, task_changed};
-use super::lower::{fleet, home, jobs, projects, registered, settings, store, task_not_removed};
+use super::lower::{fleet, home, jobs, projects, registered, settings, store};
 use super::policy::{invalid_policy, missing_policy, other_policy, pinned_policy};
 use super::sandbox::{
     no_sandbox, no_sandboxed_run, not_started_inside, port_not_opened, shared_network,
@@ -74,7 +74,6 @@ impl DriverError {
     pub fn report(&self) -> Report {
         match self {
             DriverError::Fleet(error) => fleet(error),
-            DriverError::TaskNotRemoved { task, .. } => task_not_removed(task),
             DriverError::Home(error) => home(error),
             DriverError::Catalog(error) => {
                 let path = error.path.display();

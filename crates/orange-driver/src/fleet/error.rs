@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use orange_effects::fleet::FleetCallError;
+use orange_engine::names::TaskId;
 
 /// What was attempted, on what, and why it failed.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +27,8 @@ pub enum FleetError {
     AlreadyRunning { pid: u32 },
     #[error("cannot work as runner `{runner}`: another home was registered in its place")]
     Replaced { runner: String },
+    #[error("cannot remove task `{task}`, which another machine may continue: {reason}")]
+    NotRemoved { task: TaskId, reason: String },
     #[error("this home belongs to no fleet")]
     NotJoined,
 }
@@ -42,6 +45,9 @@ impl FleetError {
             FleetError::AlreadyRunning { .. } => "`orange runner status` shows what it does",
             FleetError::Replaced { .. } => {
                 "if this home is the right one, run `orange runner leave`, then `orange runner join`"
+            }
+            FleetError::NotRemoved { .. } => {
+                "the runner tries again; `orange log` shows what happened"
             }
             FleetError::NotJoined => "run `orange runner join URL` with a token of the server",
         }

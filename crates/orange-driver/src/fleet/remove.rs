@@ -10,6 +10,7 @@ use orange_store::steps::reach;
 use orange_store::{Store, WorkspaceState};
 use serde_json::json;
 
+use super::error::FleetError;
 use super::{Runner, engine_task, fleet_task};
 use crate::DriverError;
 use crate::context::lock::Lock;
@@ -116,8 +117,6 @@ impl Runner {
 }
 
 fn not_removed(id: &TaskId, failure: Failure) -> DriverError {
-    DriverError::TaskNotRemoved {
-        task: id.clone(),
-        reason: failure.error,
-    }
+    let (task, reason) = (id.clone(), failure.error);
+    FleetError::NotRemoved { task, reason }.into()
 }

@@ -15,7 +15,7 @@ CREATE TABLE decided_mail (
     version INTEGER NOT NULL,
     mail TEXT NOT NULL UNIQUE,
     PRIMARY KEY (task, version)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 -- Commits that came from the server's log: their hash, and what follows from no table here.
 CREATE TABLE log_commits (
@@ -25,7 +25,7 @@ CREATE TABLE log_commits (
     texts TEXT NOT NULL,
     mail TEXT,
     PRIMARY KEY (task, last)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 -- Tasks that were taken over, until they can continue here: uncommitted work from the other
 -- machine, and whether it is recorded that the task moved.
@@ -33,7 +33,7 @@ CREATE TABLE arrivals (
     task TEXT PRIMARY KEY REFERENCES tasks (id),
     wip TEXT,
     is_moved INTEGER NOT NULL DEFAULT 0
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 -- The workflow that a task was pinned to until the event with this version.
 CREATE TABLE former_workflows (
@@ -41,4 +41,4 @@ CREATE TABLE former_workflows (
     version INTEGER NOT NULL,
     hash TEXT NOT NULL REFERENCES texts (hash),
     PRIMARY KEY (task, version)
-) STRICT;
+) STRICT, WITHOUT ROWID;

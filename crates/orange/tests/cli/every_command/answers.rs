@@ -301,6 +301,19 @@ const COMMANDS: &[CommandCase] = &[
         json: Some("one --yes"),
         ..case("task delete", "two --yes", ("one", "not-confirmed"))
     },
+    covered_elsewhere(
+        "runner join",
+        "a_home_joins_once_and_only_without_tasks_of_its_own",
+        ("", "usage"),
+    ),
+    covered_elsewhere("runner run", "a_runner_needs_its_token", TOO_MUCH),
+    covered_elsewhere("runner status", "a_runner_says_what_it_does", TOO_MUCH),
+    covered_elsewhere("runner drain", "draining_can_be_undone", TOO_MUCH),
+    covered_elsewhere(
+        "runner leave",
+        "a_home_that_has_left_is_independent",
+        TOO_MUCH,
+    ),
     covered_elsewhere("serve", "a_second_supervisor_is_refused", TOO_MUCH),
     covered_elsewhere(
         "web",
@@ -392,6 +405,11 @@ const TESTS: &[&str] = &[
     include_str!("../task_shell.rs"),
     include_str!("../task_stuck.rs"),
     include_str!("../uninstall.rs"),
+    include_str!("../runner_drain.rs"),
+    include_str!("../runner_join.rs"),
+    include_str!("../runner_leave.rs"),
+    include_str!("../runner_run.rs"),
+    include_str!("../runner_status.rs"),
     include_str!("../workspace_remove.rs"),
     include_str!("codes.rs"),
     include_str!("../../sandbox/sandbox_commands.rs"),

@@ -49,7 +49,7 @@ fn a_lost_machines_task_continues_on_another_one_and_its_tail_stays_in_the_trash
     let (code, text) = first
         .stage
         .call(&["task", "tell", task, "--message", "only here"]);
-    assert_eq!(code, 0, "{text}");
+    assert!(code == 0 || code == 5, "{text}");
     let tail = first.stage.task(&id).version;
     assert!(tail > server.head(task).version.0);
     first.lose();
@@ -125,7 +125,8 @@ fn a_runner_that_is_killed_continues_with_its_agents_under_the_same_incarnation(
     let (code, text) = machine
         .stage
         .call(&["task", "tell", task, "--message", "go on"]);
-    assert_eq!(code, 0, "{text}");
+    // The message may still be on its way.
+    assert!(code == 0 || code == 5, "{text}");
     wait_for("the work", || server.status(task) == "reviewing");
     assert_eq!(server.ledger().runners[&runner].incarnation, before);
     assert_eq!(machine.stage.store().runs(&id).unwrap().len(), 1);
