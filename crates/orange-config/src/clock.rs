@@ -1,5 +1,7 @@
 //! The only clock: the current time, deadlines and waiting.
 
+use std::fs;
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -51,6 +53,16 @@ pub fn ticks() -> u64 {
 pub fn since_boot() -> Duration {
     let now = rustix::time::clock_gettime(BOOT_CLOCK);
     Duration::try_from(now).unwrap_or_default()
+}
+
+/// The id of the boot that `since_boot` counts from; `None` where the system has none.
+pub fn boot_id() -> Option<&'static str> {
+    static BOOT: OnceLock<Option<String>> = OnceLock::new();
+    let read = || {
+        let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        Some(id.trim().to_owned())
+    };
+    BOOT.get_or_init(read).as_deref()
 }
 
 /// The instant this far in the future.
@@ -143,7 +155,7 @@ mod tests {
     #[test]
     fn the_time_since_the_boot_is_that_of_the_kernel() {
         let uptime = || {
-            let text = std::fs::read_to_string("/proc/uptime").unwrap();
+            let text = fs::read_to_string("/proc/uptime").unwrap();
             let seconds = text.split(' ').next().unwrap().parse().unwrap();
             Duration::from_secs_f64(seconds)
         };

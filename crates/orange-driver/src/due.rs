@@ -37,7 +37,14 @@ enum Earliest {
 pub(crate) fn next(store: &Store, task: &TaskId, now: Timestamp) -> Result<Next, DriverError> {
     let mut waiting_plans: BTreeSet<u64> = BTreeSet::new();
     let mut earliest: Option<Timestamp> = None;
+    let mut is_gated = false;
     for pending in store.pending(task)? {
+        // An effect that the fleet's server does not allow yet is overtaken by kills alone: a later
+        // effect may rely on it, whatever its failure would mean.
+        if is_gated && !matches!(pending.planned.effect, Effect::Kill(_)) {
+            continue;
+        }
+        is_gated |= pending.is_gated();
         if !is_waiting(&pending) || waiting_plans.contains(&pending.planned.plan) {
             continue;
         }

@@ -16,6 +16,7 @@ mod driver;
 mod due;
 mod error;
 mod failure;
+pub mod fleet;
 mod forge;
 mod jobs;
 mod perform;

@@ -3,9 +3,11 @@
 //! Nothing here decides or keeps state. A function that inspects the world returns either what it
 //! found or why the inspection failed; a failed inspection never counts as an observation.
 
+pub mod base64;
 pub mod chat;
 pub mod command;
 pub mod disk_usage;
+pub mod fleet;
 pub mod folder_watch;
 pub mod forge;
 pub mod git;

@@ -180,6 +180,36 @@ pub enum StoreError {
         task: TaskId,
         workspace: WorkspaceName,
     },
+    /// The server of the fleet has not given the task to this machine.
+    #[error(
+        "cannot change task `{task}`: this machine does not hold it; the fleet's server decides which one does"
+    )]
+    NotHeld { task: TaskId },
+    /// The task came from another machine, and cannot be changed before it continues here.
+    #[error("cannot change task `{task}`: this machine is taking it over")]
+    Arriving { task: TaskId },
+    /// A home that belongs to a fleet gets its tasks from the server.
+    #[error(
+        "cannot create a task here: this home works for the fleet of `{server}`, which hands out its tasks"
+    )]
+    Joined { server: String },
+    /// The home already belongs to a fleet, or has tasks of its own.
+    #[error("cannot join the fleet: {reason}")]
+    CannotJoin { reason: String },
+    /// The home belongs to no fleet.
+    #[error("cannot {attempt}: this home belongs to no fleet")]
+    NotJoined { attempt: &'static str },
+    /// The fleet would lose a task that only this home has.
+    #[error("cannot leave the fleet: this machine still holds task `{task}`")]
+    NotGivenBack { task: TaskId },
+    #[error("cannot read the home's standing in the fleet: {reason}")]
+    MembershipUnreadable { reason: String },
+    /// A copy of the task that does not continue the server's log has to be removed first.
+    #[error("cannot take over task `{task}`: another copy of it is here")]
+    OtherCopy { task: TaskId },
+    /// What the server sent is not a log of the task.
+    #[error("cannot take over task `{task}`: {reason}")]
+    BadLog { task: TaskId, reason: String },
     /// A newer orange wrote events that this one would misread.
     #[error("cannot read the history of task `{task}`: {source}")]
     NewerEvents { task: TaskId, source: NewerFormat },
@@ -226,7 +256,7 @@ impl StoreError {
             StoreError::Newer { .. } => {
                 "install the newer orange that wrote it, or set `ORANGE_HOME` to another directory"
             }
-            StoreError::NewerEvents { .. } => {
+            StoreError::NewerEvents { .. } | StoreError::MembershipUnreadable { .. } => {
                 "install the newer orange that wrote it; `orange --version` shows this one"
             }
             StoreError::AnotherHistory { .. } => {
@@ -234,6 +264,15 @@ impl StoreError {
             }
             StoreError::StillBound { .. } => {
                 "save what is in the workspace, then run `orange workspace gc`"
+            }
+            StoreError::NotHeld { .. } | StoreError::Arriving { .. } => {
+                "ask for it at the server; `orange ls` shows the tasks that this machine holds"
+            }
+            StoreError::NotGivenBack { .. } => {
+                "run `orange runner drain`, and try again when it has ended"
+            }
+            StoreError::Joined { .. } => {
+                "create the task at the server, or set `ORANGE_HOME` to a home that has not joined"
             }
             StoreError::NotOurs { .. } => {
                 let elsewhere = "move that file away, or set `ORANGE_HOME` to another directory";

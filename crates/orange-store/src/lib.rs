@@ -9,6 +9,7 @@
 
 mod error;
 mod files;
+mod fleet;
 mod migrations;
 mod open;
 mod projection;
@@ -37,6 +38,7 @@ pub use files::placement::{ReleaseOutcome, bind, release};
 pub use files::read_document::{FileStamp, UnreadableReason};
 pub use files::task_directory::TaskDirectory;
 pub use files::trash::{move_to_trash, restore_from_trash};
+pub use fleet::{Arrival, Claimed, EffectGate, Membership};
 pub use open::Store;
 pub use projection::{ProjectionReport, archive_section, project, write_issue};
 pub use rebuild::{RebuildReport, RebuiltTask, SkippedTask, rebuild};

@@ -41,6 +41,7 @@ pub(super) const ALL: &[Step] = &[
     sql(include_str!("migrations/17.sql")),
     sql(include_str!("migrations/18.sql")),
     sql(include_str!("migrations/19.sql")),
+    sql(include_str!("migrations/20.sql")),
 ];
 
 const fn sql(sql: &'static str) -> Step {

@@ -1,5 +1,6 @@
 //! Opens the database: safe file system, safe settings, current schema.
 
+use std::cell::Cell;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{
@@ -39,6 +40,8 @@ pub struct Store {
     pub(super) connection: Connection,
     pub(super) home: Home,
     identity: (u64, u64),
+    /// Whether the home belonged to a fleet at the last write of this connection.
+    pub(super) was_joined: Cell<bool>,
 }
 
 impl Store {
@@ -92,6 +95,7 @@ impl Store {
             identity: identity(&path)?,
             home: home.clone(),
             connection,
+            was_joined: Cell::new(false),
         })
     }
 
@@ -117,11 +121,18 @@ impl Store {
             identity: identity(path)?,
             home: home.clone(),
             connection,
+            was_joined: Cell::new(false),
         })
     }
 
     pub fn home(&self) -> &Home {
         &self.home
+    }
+
+    /// Whether the home belonged to a fleet at the last write of this connection, which reads it at
+    /// no cost.
+    pub fn was_joined(&self) -> bool {
+        self.was_joined.get()
     }
 
     /// Device and inode of the file that was opened.

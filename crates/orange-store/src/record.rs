@@ -14,11 +14,13 @@ use orange_engine::event::{Event, Fact};
 use orange_engine::names::{TaskId, WorkspaceName};
 use orange_engine::parking::Parking;
 use orange_engine::schedule::{Limits, Wait};
+use orange_fleet::ids::MailId;
 use rusqlite::Connection;
 
 use super::Store;
 use super::error::StoreError;
 use crate::files::task_directory::TaskDirectory;
+use crate::fleet;
 use crate::tables::chat::{self, ChatKey};
 use crate::tables::workspaces::Reservation;
 use crate::tables::{
@@ -111,6 +113,9 @@ impl Store {
         let directory = TaskDirectory::new(&home, &task.project, &task.id)?;
         let writing = self.write("create a task")?;
         let connection = &writing.transaction;
+        if writing.is_joined {
+            fleet::require_unjoined(connection)?;
+        }
         if tasks::find(connection, &task.id)?.is_some() {
             return Err(StoreError::DuplicateTask { task: task.id });
         }
@@ -131,7 +136,19 @@ impl Store {
     }
 
     /// Records a decision, unless the task's version has changed.
+    ///
+    /// In a home that belongs to a fleet, fails unless this machine holds the task.
     pub fn record(&mut self, commit: &Commit<'_>) -> Result<CommitOutcome, StoreError> {
+        self.record_for(commit, None)
+    }
+
+    /// Like `record`, for a decision about mail of a fleet's server; fails if a commit has decided
+    /// that mail before.
+    pub fn record_for(
+        &mut self,
+        commit: &Commit<'_>,
+        mail: Option<&MailId>,
+    ) -> Result<CommitOutcome, StoreError> {
         let writing = self.write("record a decision")?;
         let connection = &writing.transaction;
         let id = commit.task;
@@ -140,6 +157,9 @@ impl Store {
         if task.version != commit.version {
             let version = task.version;
             return Ok(CommitOutcome::Stale { version });
+        }
+        if writing.is_joined {
+            fleet::require_held(connection, id, commit.events)?;
         }
         if let Some(limits) = commit.limits {
             let waits = queue::start_blockers(connection, &task, limits)?;
@@ -164,8 +184,12 @@ impl Store {
         }
         pending::keep(connection, &folded, commit.events)?;
         if let Some(text) = commit.workflow_text {
+            fleet::keep_former_workflow(connection, id, folded.version)?;
             let hash = texts::keep(connection, text)?;
             tasks::set_workflow(connection, id, &hash)?;
+        }
+        if let Some(mail) = mail {
+            fleet::decide_mail(connection, id, folded.version, mail)?;
         }
         tasks::update(connection, &folded, writing.sequence)?;
         let sequence = writing.commit()?;

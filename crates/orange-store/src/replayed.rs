@@ -4,6 +4,7 @@
 //! events name the workspace that was bound there; the one of that name here is another, so it must
 //! not be bound. The task may be continued once an observation `Moved` is recorded.
 
+use orange_config::Home;
 use orange_engine::Task;
 use orange_engine::apply::task_from_first_event;
 use orange_engine::document::Document;
@@ -39,51 +40,81 @@ impl Store {
     /// Repeating it changes nothing, also after further events were recorded here.
     pub fn insert_replayed(&mut self, replayed: &ReplayedTask<'_>) -> Result<Task, StoreError> {
         let home = self.home.clone();
-        let created = replayed.events.first().and_then(task_from_first_event);
-        let created = created.ok_or(StoreError::FirstEventInvalid(
-            "the first event is not `task.created`",
-        ))?;
-        let id = &created.id;
-        let directory = TaskDirectory::new(&home, &created.project, id)?;
+        let id = created_id(replayed)?;
         let writing = self.write("take over a task")?;
         let (connection, sequence) = (&writing.transaction, writing.sequence);
-        let mut missing = replayed.events.iter();
-        let task = if let Some(task) = tasks::find(connection, id)? {
-            let same = require_same_beginning(connection, id, replayed.events)?;
-            missing = replayed.events.get(same..).unwrap_or_default().iter();
-            if missing.as_slice().is_empty() {
+        let task = if let Some(task) = tasks::find(connection, &id)? {
+            let same = require_same_beginning(connection, &id, replayed.events)?;
+            let missing = replayed.events.get(same..).unwrap_or_default();
+            if missing.is_empty() {
                 // Dropping the transaction leaves everything as it is.
                 return Ok(task);
             }
-            if let Some(workspace) = workspaces::held_by(connection, id)? {
+            if let Some(workspace) = workspaces::held_by(connection, &id)? {
                 return Err(StoreError::StillBound {
-                    task: id.clone(),
+                    task: id,
                     workspace: workspace.name,
                 });
             }
-            task
+            continue_with(connection, sequence, task, missing, replayed)?
         } else {
-            let first = missing.next();
-            let text = replayed.workflow_text;
-            insert_first(connection, sequence, first, text, &directory)?
+            insert_new(connection, sequence, &home, replayed)?
         };
-        let numbered = missing.as_slice().iter().map(|event| (sequence, event));
-        let task = extend(connection, task, numbered)?;
-        let backwards = replayed.events.iter().rev();
-        let document = replayed.document;
-        if let Some(import) = document.and_then(|text| Import::last_of(backwards, text)) {
-            imports::insert(connection, &task.id, &import)?;
-        }
-        let hash = texts::keep(connection, replayed.workflow_text)?;
-        tasks::set_workflow(connection, &task.id, &hash)?;
-        pending::keep(connection, &task, &[])?;
-        if let Some(last) = replayed.events.last() {
-            pending::mark_as_started(connection, &task.id, "another machine", last.at)?;
-        }
-        tasks::update(connection, &task, sequence)?;
         writing.commit()?;
         Ok(task)
     }
+}
+
+fn created_id(replayed: &ReplayedTask<'_>) -> Result<TaskId, StoreError> {
+    let created = replayed.events.first().and_then(task_from_first_event);
+    let created = created.ok_or(StoreError::FirstEventInvalid(
+        "the first event is not `task.created`",
+    ))?;
+    Ok(created.id)
+}
+
+/// Writes a task that is not here.
+pub(super) fn insert_new(
+    connection: &Connection,
+    sequence: u64,
+    home: &Home,
+    replayed: &ReplayedTask<'_>,
+) -> Result<Task, StoreError> {
+    let first = replayed.events.first();
+    let created = first.and_then(task_from_first_event);
+    let created = created.ok_or(StoreError::FirstEventInvalid(
+        "the first event is not `task.created`",
+    ))?;
+    let directory = TaskDirectory::new(home, &created.project, &created.id)?;
+    let text = replayed.workflow_text;
+    let task = insert_first(connection, sequence, first, text, &directory)?;
+    let missing = replayed.events.get(1..).unwrap_or_default();
+    continue_with(connection, sequence, task, missing, replayed)
+}
+
+/// Appends the events that a task lacks, with what follows from them on any machine.
+fn continue_with(
+    connection: &Connection,
+    sequence: u64,
+    task: Task,
+    missing: &[Event],
+    replayed: &ReplayedTask<'_>,
+) -> Result<Task, StoreError> {
+    let numbered = missing.iter().map(|event| (sequence, event));
+    let task = extend(connection, task, numbered)?;
+    let backwards = replayed.events.iter().rev();
+    let document = replayed.document;
+    if let Some(import) = document.and_then(|text| Import::last_of(backwards, text)) {
+        imports::insert(connection, &task.id, &import)?;
+    }
+    let hash = texts::keep(connection, replayed.workflow_text)?;
+    tasks::set_workflow(connection, &task.id, &hash)?;
+    pending::keep(connection, &task, &[])?;
+    if let Some(last) = replayed.events.last() {
+        pending::mark_as_started(connection, &task.id, "another machine", last.at)?;
+    }
+    tasks::update(connection, &task, sequence)?;
+    Ok(task)
 }
 
 /// How many of the events are recorded here. Fails if the recorded ones are others.

@@ -13,6 +13,8 @@ pub(super) struct WriteTransaction<'store> {
     pub(super) transaction: Transaction<'store>,
     /// The number of this commit.
     pub(super) sequence: u64,
+    /// Whether the home belongs to a fleet.
+    pub(super) is_joined: bool,
     connection: &'store Connection,
     attempt: &'static str,
 }
@@ -84,16 +86,18 @@ impl Store {
             return Err(StoreError::Replaced { attempt, path });
         }
         self.require_known_schema()?;
-        let sequence = transaction
+        let (sequence, is_joined) = transaction
             .query_row(
-                "UPDATE sequence SET last = last + 1 RETURNING last",
+                "UPDATE sequence SET last = last + 1 RETURNING last, is_joined",
                 [],
-                |row| row.get(0),
+                |row| Ok((row.get(0)?, row.get(1)?)),
             )
             .map_err(failed(attempt))?;
+        self.was_joined.set(is_joined);
         Ok(WriteTransaction {
             transaction,
             sequence,
+            is_joined,
             connection: &self.connection,
             attempt,
         })

@@ -11,6 +11,19 @@ use rusqlite::Connection;
 #[cfg(not(any(test, feature = "crash-points")))]
 pub fn reach(_step: &'static str) {}
 
+/// Whether a test has switched a rule off, to show that it is needed.
+#[cfg(not(feature = "crash-points"))]
+pub(crate) fn is_switched_off(_rule: &str, _home: &Home) -> bool {
+    false
+}
+
+/// Whether the home's file `crash-points/off` lists this rule; it has one rule per line.
+#[cfg(feature = "crash-points")]
+pub(crate) fn is_switched_off(rule: &str, home: &Home) -> bool {
+    let orders = std::fs::read_to_string(home.path().join("crash-points/off"));
+    orders.is_ok_and(|it| it.lines().any(|line| line == rule))
+}
+
 /// A point at which a test may make a thread panic.
 #[cfg(not(feature = "crash-points"))]
 pub fn may_panic(_step: &'static str) {}

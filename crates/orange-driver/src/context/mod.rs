@@ -15,6 +15,7 @@ pub(crate) mod redactor;
 pub(crate) mod router_pause;
 pub(crate) mod run_location;
 pub(crate) mod run_sandbox;
+pub(crate) mod runner_lock;
 mod sandbox_support;
 pub(crate) mod script_runs;
 pub(crate) mod skills;

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::policy::pinned_policy;
 use super::report::{Kind, Report};
+use crate::fleet::FleetError;
 
 pub(super) fn home(error: &HomeError) -> Report {
     let report = match error {
@@ -17,6 +18,20 @@ pub(super) fn home(error: &HomeError) -> Report {
     report.hint(
         "set `ORANGE_HOME` to an absolute path, for example `export ORANGE_HOME=\"$PWD/orange\"`",
     )
+}
+
+pub(super) fn fleet(error: &FleetError) -> Report {
+    let report = match error {
+        FleetError::NotJoined => Report::new(Kind::Refused, "home-not-joined"),
+        // A call or a removal that fails is logged and repeated.
+        FleetError::Call { .. }
+        | FleetError::NotRemoved { .. }
+        | FleetError::Answer { .. }
+        | FleetError::Token { .. }
+        | FleetError::AlreadyRunning { .. }
+        | FleetError::Replaced { .. } => Report::new(Kind::Refused, "runner-unusable"),
+    };
+    report.hint(error.hint())
 }
 
 pub(super) fn store(error: &StoreError) -> Report {
@@ -31,7 +46,13 @@ pub(super) fn store(error: &StoreError) -> Report {
         | StoreError::Replaced { .. }
         | StoreError::JobInstantTaken(_)
         | StoreError::ChatMessageTaken(_)
+        | StoreError::Arriving { .. }
         | StoreError::DelegationTaken => Report::new(Kind::Busy, "store-busy"),
+        StoreError::NotHeld { .. } => Report::new(Kind::Refused, "task-not-held"),
+        StoreError::Joined { .. }
+        | StoreError::CannotJoin { .. }
+        | StoreError::NotGivenBack { .. } => Report::new(Kind::Refused, "home-joined"),
+        StoreError::NotJoined { .. } => Report::new(Kind::Refused, "home-not-joined"),
         StoreError::Missing { .. } => Report::new(Kind::NotFound, "store-missing"),
         StoreError::DatabaseLost { .. }
         | StoreError::Newer { .. }
@@ -44,6 +65,9 @@ pub(super) fn store(error: &StoreError) -> Report {
         | StoreError::NewerEvents { .. }
         | StoreError::AnotherHistory { .. }
         | StoreError::StillBound { .. }
+        | StoreError::BadLog { .. }
+        | StoreError::OtherCopy { .. }
+        | StoreError::MembershipUnreadable { .. }
         | StoreError::FileChanging { .. } => Report::new(Kind::Refused, "store-unusable"),
         error if error.is_corruption() => Report::new(Kind::Refused, "store-unusable"),
         _ => Report::new(Kind::Unexpected, "store-failed"),

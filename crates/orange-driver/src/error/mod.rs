@@ -29,11 +29,15 @@ use orange_engine::wording::join_and;
 use orange_store::StoreError;
 use serde::Serialize;
 
+use crate::fleet::FleetError;
+
 pub use report::{Kind, Report};
 
 /// What was attempted, on what, and why it failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
     #[error(transparent)]
     Home(#[from] HomeError),
     #[error(transparent)]

@@ -8,7 +8,7 @@ use orange_engine::names::{Status, TaskId};
 use serde_json::{Value, json};
 
 use super::caller::{other_task, task_changed};
-use super::lower::{home, jobs, projects, registered, settings, store};
+use super::lower::{fleet, home, jobs, projects, registered, settings, store};
 use super::policy::{invalid_policy, missing_policy, other_policy, pinned_policy};
 use super::sandbox::{
     no_sandbox, no_sandboxed_run, not_started_inside, port_not_opened, shared_network,
@@ -73,6 +73,7 @@ impl DriverError {
     )]
     pub fn report(&self) -> Report {
         match self {
+            DriverError::Fleet(error) => fleet(error),
             DriverError::Home(error) => home(error),
             DriverError::Catalog(error) => {
                 let path = error.path.display();

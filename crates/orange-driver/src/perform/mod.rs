@@ -13,7 +13,7 @@ pub(crate) mod confirm_starts;
 mod context_file;
 mod conversation;
 mod deliver;
-mod kill;
+pub(crate) mod kill;
 mod merge;
 mod merge_children;
 mod merge_on_forge;
@@ -216,7 +216,8 @@ impl Performer {
         // not performed.
         let result = match store.start_effect(task, effect, &by, clock::now())? {
             // The next query for due effects finds out when the effect can be performed, if at all.
-            StartAnswer::NotWaiting => return Ok(()),
+            // One that the fleet's server holds back waits without an error or an attempt.
+            StartAnswer::NotWaiting | StartAnswer::Gated(_) => return Ok(()),
             // The harness was parked a moment ago.
             StartAnswer::Parked(_) => return self.take_over(store, task),
             StartAnswer::Interrupted { by, at } => Err(Failure::permanent(format!(

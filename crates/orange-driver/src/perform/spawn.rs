@@ -215,7 +215,8 @@ impl Performer {
             directory,
             home: &self.context.home,
             environment: &environment,
-            freezable: false,
+            // Marking this effect as started was a write.
+            freezable: store.was_joined(),
             sandbox: sandbox.as_ref(),
         }
         .write(folder)

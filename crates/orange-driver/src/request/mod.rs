@@ -24,6 +24,8 @@ pub(crate) mod wait;
 
 use std::sync::Arc;
 
+use orange_fleet::ids::MailId;
+
 use crate::agents::Agents;
 use crate::callers::Callers;
 use crate::context::Context;
@@ -62,6 +64,14 @@ impl Requests {
             steps: steps.clone(),
             agents: agents.clone(),
             performer: performer.clone(),
+        }
+    }
+
+    /// The same, for a request that came as mail of a fleet's server.
+    pub(crate) fn for_mail(&self, mail: &MailId) -> Requests {
+        Requests {
+            steps: self.steps.for_mail(mail),
+            ..self.clone()
         }
     }
 }

@@ -22,6 +22,7 @@ use orange_engine::input::{
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, CommitId, TaskId};
 use orange_engine::{Decision, Refusal, Task, Workflow, decide, refuse_start};
+use orange_fleet::ids::MailId;
 use orange_store::{Commit, CommitOutcome, ImportResult, Store, StoredTask, UnreadableReason};
 
 use crate::DriverError;
@@ -40,6 +41,8 @@ pub struct Steps {
     callers: Callers,
     workspaces: Workspaces,
     forge: Forge,
+    /// The mail of a fleet's server that the next request decides.
+    mail: Option<MailId>,
 }
 
 impl Steps {
@@ -54,7 +57,25 @@ impl Steps {
             callers: callers.clone(),
             workspaces: workspaces.clone(),
             forge: forge.clone(),
+            mail: None,
         }
+    }
+
+    /// The same, for the request or the end of a child that mail of a fleet's server is about: the
+    /// commit of the decision names the mail.
+    pub(crate) fn for_mail(&self, mail: &MailId) -> Steps {
+        Steps {
+            mail: Some(mail.clone()),
+            ..self.clone()
+        }
+    }
+
+    fn decided_mail(&self, cause: &Cause) -> Option<&MailId> {
+        let is_about_mail = match cause {
+            Cause::Request(request) => !matches!(request.kind, RequestKind::HandEdit { .. }),
+            Cause::Observation(it) => matches!(it, Observation::ChildEnded { .. }),
+        };
+        self.mail.as_ref().filter(|_| is_about_mail)
     }
 }
 
@@ -210,7 +231,7 @@ impl Steps {
                         self.workspaces
                             .workspace_to_reserve(store, task, &plan.events, cause)?;
                     let limits = self.limits_of_start(workflow, &plan.events, cause)?;
-                    let recorded = store.record(&Commit {
+                    let commit = Commit {
                         task: &task.id,
                         version: task.version,
                         events: &plan.events,
@@ -218,7 +239,8 @@ impl Steps {
                         reserve: reserve.as_ref(),
                         workflow_text: new_workflow(cause),
                         limits: limits.as_ref(),
-                    })?;
+                    };
+                    let recorded = store.record_for(&commit, self.decided_mail(cause))?;
                     return Ok(match (recorded, cause) {
                         (CommitOutcome::Recorded(recorded), _) => {
                             self.context.log_decision(task, cause, &plan.events);

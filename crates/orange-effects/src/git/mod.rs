@@ -3,11 +3,13 @@
 //! These rules hold everywhere. A directory is changed only after git and our own marker agree that
 //! it is our worktree of this repository. A file is removed only by moving it aside, and a moved
 //! file is deleted only when a commit contains its hash. A missing branch is created. Only a merge
-//! moves a branch: the default branch, by a fast-forward. A branch is deleted only when its commits
+//! moves a branch, the default branch, and only work of another machine the branch of a task: by a
+//! fast-forward. A branch is deleted only when its commits
 //! are contained elsewhere.
 
 mod error;
 mod merge;
+mod moved_work;
 mod pool;
 mod private;
 mod repository;
@@ -23,6 +25,7 @@ pub use merge::preview::MergePreview;
 pub use merge::push::PushResult;
 pub use merge::refusal::{MergeObstacle, MergeRefusal};
 pub use merge::{MergeOutcome, MergeRequest, Verify};
+pub use moved_work::{PackedWork, UnpackedWork};
 pub use pool::acquire::{AcquireRequest, AcquireResult, AcquiredWorkspace};
 pub use pool::acquire_refusal::AcquireRefusal;
 pub use pool::marker::{Marker, Phase};

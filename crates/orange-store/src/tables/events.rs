@@ -196,6 +196,33 @@ pub(crate) fn of_task(
         .collect()
 }
 
+/// An event as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RawEvent {
+    pub(crate) version: u64,
+    pub(crate) sequence: u64,
+    pub(crate) json: String,
+}
+
+/// The events of a task, byte for byte and in order.
+pub(crate) fn raw_of_task(
+    connection: &Connection,
+    task: &TaskId,
+) -> Result<Vec<RawEvent>, StoreError> {
+    let sql = "SELECT version, sequence, event FROM events WHERE task = ?1 ORDER BY version";
+    let mut statement = connection.prepare(sql).map_err(failed("read events"))?;
+    let rows = statement
+        .query_map([task.as_str()], |row| {
+            Ok(RawEvent {
+                version: row.get(0)?,
+                sequence: row.get(1)?,
+                json: row.get(2)?,
+            })
+        })
+        .map_err(failed("read events"))?;
+    rows.map(|row| row.map_err(failed("read events"))).collect()
+}
+
 fn raw(row: &Row<'_>) -> rusqlite::Result<(String, u64, String)> {
     Ok((row.get(0)?, row.get(1)?, row.get(2)?))
 }
@@ -232,5 +259,19 @@ pub(crate) fn append(
             ],
         )
         .map_err(failed("append an event"))?;
+    Ok(())
+}
+
+/// Stores an event as its author wrote it.
+pub(crate) fn set_json(
+    connection: &Connection,
+    task: &TaskId,
+    event: &Event,
+    json: &str,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE events SET event = ?3 WHERE task = ?1 AND version = ?2 AND event <> ?3";
+    connection
+        .execute(sql, params![task.as_str(), event.version, json])
+        .map_err(failed("keep an event as it was written"))?;
     Ok(())
 }

@@ -20,6 +20,8 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use super::parkings;
 use crate::Store;
 use crate::error::{StoreError, failed};
+use crate::fleet::{self, EffectGate};
+use crate::steps::is_switched_off;
 
 /// An effect that is not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +35,14 @@ pub struct Pending {
     pub next_attempt_at: Option<Timestamp>,
     /// The latest error.
     pub error: Option<String>,
+}
+
+impl Pending {
+    /// Whether it waits for the server of a fleet.
+    pub fn is_gated(&self) -> bool {
+        let error = self.error.as_deref();
+        self.attempts == 0 && error.is_some_and(EffectGate::is_reason)
+    }
 }
 
 /// The progress of an effect.
@@ -64,9 +74,15 @@ pub enum StartAnswer {
     },
     /// It starts an agent on a harness that is parked.
     Parked(Parking),
+    /// The server of the fleet does not allow it yet.
+    Gated(EffectGate),
     /// It is done, cancelled, failed or stopped: there is nothing to perform.
     NotWaiting,
 }
+
+/// After how many milliseconds an effect asks again whether the fleet's server allows it. The
+/// runner releases it as soon as the server does; this is for a runner that was killed before.
+const GATE_PAUSE_MILLIS: i64 = 5000;
 
 const COLUMNS: &str =
     "task, planned, state, attempts, next_attempt_at, started_at, started_by, error";
@@ -112,6 +128,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<StartAnswer, StoreError> {
         let attempt = "record that an effect begins";
+        let home = self.home.clone();
         let found = pending_effect(&self.connection, task, effect)?;
         let is_repeatable =
             found.is_some_and(|it| it.planned.effect.class() == EffectClass::Convergent);
@@ -124,6 +141,14 @@ impl Store {
         let Some(pending) = pending_effect(connection, task, effect)? else {
             return Ok(StartAnswer::NotWaiting);
         };
+        if writing.is_joined
+            && !is_switched_off("gate", &home)
+            && let Some(gate) = fleet::wait_of(connection, task, effect, &pending.planned.effect)?
+        {
+            hold(connection, &pending, gate, now)?;
+            writing.commit()?;
+            return Ok(StartAnswer::Gated(gate));
+        }
         match pending.mark {
             PendingProgress::Failed | PendingProgress::Stopped => {
                 return Ok(StartAnswer::NotWaiting);
@@ -152,6 +177,37 @@ impl Store {
             .map_err(failed(attempt))?;
         writing.commit()?;
         Ok(StartAnswer::Go)
+    }
+
+    /// Lets the effects of a task that wait for the fleet's server be tried again at once.
+    pub fn release_gated_effects(&mut self, task: &TaskId) -> Result<(), StoreError> {
+        let attempt = "release the effects that wait for the fleet's server";
+        let gated = self.pending(task)?.into_iter().filter(Pending::is_gated);
+        let gated: Vec<EffectId> = gated.map(|it| it.planned.id).collect();
+        if gated.is_empty() {
+            return Ok(());
+        }
+        let writing = self.write_lazily(attempt)?;
+        for effect in gated {
+            writing
+                .transaction
+                .execute(
+                    "UPDATE pending SET error = NULL, next_attempt_at = NULL
+                     WHERE task = ?1 AND effect = ?2",
+                    params![task.as_str(), effect.0],
+                )
+                .map_err(failed(attempt))?;
+        }
+        // The supervisor looks at tasks that changed.
+        writing
+            .transaction
+            .execute(
+                "UPDATE tasks SET sequence = ?2 WHERE id = ?1",
+                params![task.as_str(), writing.sequence],
+            )
+            .map_err(failed(attempt))?;
+        writing.commit()?;
+        Ok(())
     }
 
     /// Defers an effect that has not failed.
@@ -202,6 +258,29 @@ impl Store {
         writing.commit()?;
         Ok(attempts)
     }
+}
+
+/// Defers an effect that waits for the fleet's server. Unlike a postponed one it keeps its mark: one
+/// of the class *at most once* may have been started before.
+fn hold(
+    connection: &Connection,
+    pending: &Pending,
+    gate: EffectGate,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let until = Timestamp::from_millis(now.millis().saturating_add(GATE_PAUSE_MILLIS));
+    connection
+        .execute(
+            "UPDATE pending SET error = ?3, next_attempt_at = ?4 WHERE task = ?1 AND effect = ?2",
+            params![
+                pending.task.as_str(),
+                pending.planned.id.0,
+                gate.reason(),
+                until.to_string()
+            ],
+        )
+        .map_err(failed("defer an effect"))?;
+    Ok(())
 }
 
 /// The pending effects of a task, by id.

@@ -7,15 +7,16 @@ use clap::{ArgMatches, FromArgMatches as _, Parser, Subcommand};
 use orange_config::Environment;
 
 use super::hidden::{
-    agent_ask, background, detach, exec_run, sandbox_attempts, sandbox_confine, sandbox_init,
-    status_line, tether,
+    agent_ask, background, detach, exec_run, freeze_agents, sandbox_attempts, sandbox_confine,
+    sandbox_init, status_line, tether,
 };
 #[cfg(feature = "server")]
 use super::server;
 use super::{
     Dashboard, agent_event, allow, attention, budget, chat, completions, config, demo, deny,
     doctor, forge, harness, help, inbox, install, issue, job, log, man, note, project, rebuild,
-    report, sandbox, sandbox_call, schema, serve, task, uninstall, usage, workflow, workspace,
+    report, runner, sandbox, sandbox_call, schema, serve, task, uninstall, usage, workflow,
+    workspace,
 };
 #[cfg(feature = "mcp")]
 use super::{captured_call, mcp};
@@ -85,6 +86,8 @@ pub enum Command {
     #[cfg(feature = "server")]
     #[command(subcommand, disable_help_subcommand = true)]
     Server(server::Command),
+    #[command(subcommand, disable_help_subcommand = true)]
+    Runner(runner::Command),
     #[cfg(feature = "web")]
     Web(web::Args),
     #[cfg(feature = "mcp")]
@@ -110,6 +113,8 @@ pub enum Command {
     RunJob(background::RunJob),
     #[command(hide = true)]
     ExecRun(exec_run::Args),
+    #[command(hide = true)]
+    FreezeAgents(freeze_agents::Args),
     #[command(hide = true)]
     SandboxAttempts(sandbox_attempts::Args),
     #[command(hide = true)]
@@ -172,6 +177,8 @@ impl Command {
             Command::Serve(args) => serve::run(args, environment, output),
             #[cfg(feature = "server")]
             Command::Server(command) => command.run(environment, output),
+            Command::Runner(command) => command.run(environment, output),
+            Command::FreezeAgents(_) => freeze_agents::run(environment),
             #[cfg(feature = "web")]
             Command::Web(args) => {
                 let program = web::Program {

@@ -50,6 +50,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "budget",
             "report",
             "chat",
+            "runner",
             #[cfg(feature = "mcp")]
             "mcp",
             #[cfg(feature = "server")]
@@ -121,13 +122,14 @@ pub fn commands() -> Command {
 }
 
 /// Commands without an answer in JSON, which get no `--json`.
-const WITHOUT_JSON: [&str; 16] = [
+const WITHOUT_JSON: [&str; 17] = [
     "agent-ask",
     "agent-event",
     "completions",
     "demo",
     "detach",
     "exec-run",
+    "freeze-agents",
     "gather",
     "man",
     "openapi",

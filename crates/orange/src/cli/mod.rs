@@ -32,6 +32,7 @@ mod project;
 mod rebuild;
 mod report;
 mod request;
+mod runner;
 mod sandbox;
 mod sandbox_call;
 mod schema;

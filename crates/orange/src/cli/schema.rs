@@ -11,7 +11,8 @@ use super::server;
 use super::web;
 use super::{
     allow, answer, attention, budget, config, doctor, forge, harness, inbox, install, issue, job,
-    log, note, project, rebuild, report, sandbox, serve, task, uninstall, workflow, workspace,
+    log, note, project, rebuild, report, runner, sandbox, serve, task, uninstall, workflow,
+    workspace,
 };
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
@@ -72,6 +73,7 @@ pub const ALL: &[&Shape] = &[
     &rebuild::SHAPE,
     &report::SHAPE,
     &SHAPE,
+    &runner::SHAPE,
     &sandbox::explain::SHAPE,
     &sandbox::port::SHAPE,
     &sandbox::r#try::SHAPE,

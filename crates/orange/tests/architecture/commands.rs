@@ -34,6 +34,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("server migrate", "cli/server_run.rs, in one test with it"),
     ("task complete", "driver/lifecycles: every story takes it"),
     ("status-line", "cli/task_attach.rs, in a terminal"),
+    ("freeze-agents", "driver/fleet/freezing.rs"),
     ("tether", "effects/tether.rs"),
     (
         "task request-changes",

@@ -9,7 +9,10 @@ const GRAPH: &[(&str, &[&str])] = &[
     ("orange-engine", &[]),
     ("orange-check", &["orange-engine"]),
     ("orange-config", &["orange-engine"]),
-    ("orange-store", &["orange-config", "orange-engine"]),
+    (
+        "orange-store",
+        &["orange-config", "orange-engine", "orange-fleet"],
+    ),
     ("orange-effects", &["orange-config", "orange-engine"]),
     (
         "orange-driver",
@@ -18,6 +21,7 @@ const GRAPH: &[(&str, &[&str])] = &[
             "orange-config",
             "orange-effects",
             "orange-engine",
+            "orange-fleet",
             "orange-store",
         ],
     ),

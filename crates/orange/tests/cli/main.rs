@@ -76,6 +76,11 @@ mod project_update;
 #[cfg(target_os = "linux")]
 mod rebuild;
 mod report;
+mod runner_drain;
+mod runner_join;
+mod runner_leave;
+mod runner_run;
+mod runner_status;
 mod sandbox;
 mod schema;
 #[path = "../schema_check/mod.rs"]

@@ -19,6 +19,7 @@ mod crashes;
 mod dashboard;
 mod delivery;
 mod failures;
+mod fleet;
 mod follower;
 mod forge;
 mod home_moves;

@@ -9,6 +9,7 @@
 
 mod file_location;
 mod files;
+mod fleet;
 mod histories;
 mod issues;
 mod log_size;

@@ -13,10 +13,14 @@ pub struct JsonRequest {
     /// The header `Authorization`.
     pub authorization: String,
     pub body: Value,
+    /// The body as it was sent.
+    pub text: String,
 }
 
 pub enum JsonReply {
     Answer(u16, Value),
+    /// The same, as this text.
+    Text(u16, String),
     /// Closes the connection, as if the answer was lost.
     Lost,
 }
@@ -38,10 +42,11 @@ pub fn serve_json(answer: impl Fn(&JsonRequest) -> JsonReply + Send + Sync + 'st
 fn serve(stream: &TcpStream, answer: &impl Fn(&JsonRequest) -> JsonReply) {
     let mut reader = BufReader::new(stream);
     while let Some(request) = read_request(&mut reader) {
-        let JsonReply::Answer(status, body) = answer(&request) else {
-            return;
+        let (status, text) = match answer(&request) {
+            JsonReply::Answer(status, body) => (status, body.to_string()),
+            JsonReply::Text(status, text) => (status, text),
+            JsonReply::Lost => return,
         };
-        let text = body.to_string();
         let head = format!(
             "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
             text.len()
@@ -78,5 +83,6 @@ fn read_request(reader: &mut impl BufRead) -> Option<JsonRequest> {
         target,
         authorization,
         body: serde_json::from_slice(&body).unwrap_or_default(),
+        text: String::from_utf8(body).unwrap_or_default(),
     })
 }

@@ -302,7 +302,8 @@ impl Stage {
         orange
     }
 
-    fn kill_everything(&self) {
+    /// Kills every process of the home, agents included.
+    pub fn kill_everything(&self) {
         // The server first, so that nothing new starts in it.
         self.tmux(&["kill-server"]);
         let marker = format!("ORANGE_HOME={}", self.home().path().display());

@@ -15,7 +15,7 @@ use crate::git::worktree::entry::{Entry, Tree};
 use crate::git::{Git, GitError, Operation};
 
 /// Where the refs of rescues are.
-const REFS: &str = "refs/orange/rescue";
+pub(crate) const REFS: &str = "refs/orange/rescue";
 
 /// The directory with the operations' files, in the commit that holds the state of operations.
 pub(crate) const STATE: &str = "state";

@@ -1,0 +1,157 @@
+//! Joining a fleet, leaving it, and what a runner says about itself.
+
+use std::path::PathBuf;
+
+use orange_config::clock;
+use orange_effects::private_file;
+use orange_fleet::ids::{HomeId, Incarnation, RunnerId};
+use orange_fleet::link::{LeaseTerms, Phase, RunnerLink};
+use orange_fleet::time::Period;
+use orange_store::Membership;
+use serde::Serialize;
+
+use super::error::FleetError;
+use crate::context::{Context, ids};
+use crate::{Driver, DriverError};
+
+/// The longest token.
+const MOST_BYTES: u64 = 4096;
+
+/// How much of the lease remains when agents are frozen, at most.
+const MARGIN: Period = Period::seconds(30);
+
+/// A home that is to work for a fleet.
+#[derive(Clone, Debug)]
+pub struct JoinRequest {
+    pub server: String,
+    pub runner: String,
+    pub token: String,
+    /// After how many seconds without a beat the server may give its tasks to others.
+    pub lost_after: u64,
+}
+
+/// What a runner does.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct RunnerStatus {
+    /// The address of the server.
+    pub server: String,
+    /// The name of this runner.
+    pub runner: String,
+    /// Whether a process works for the fleet.
+    pub is_running: bool,
+    /// Whether it takes no more tasks.
+    pub is_draining: bool,
+    /// What agents may do: `running`, `frozen` or `expired`.
+    pub lease: String,
+    /// The tasks that this machine holds.
+    pub tasks: Vec<HeldTask>,
+}
+
+/// A task that this machine holds.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct HeldTask {
+    /// The task.
+    pub task: String,
+    /// How many of its events the server has.
+    pub acknowledged: u64,
+    /// How many it has.
+    pub version: u64,
+    /// Whether its copy here and the server's log disagree, so that it was stopped.
+    pub is_halted: bool,
+}
+
+impl Driver {
+    /// Makes this home a runner. The token is stored first: a home that has joined can always reach
+    /// its server.
+    pub fn join_fleet(&self, request: &JoinRequest) -> Result<(), DriverError> {
+        self.callers.require_user("join a fleet")?;
+        let lost_after = Period::seconds(request.lost_after);
+        let margin = MARGIN.min(Period(lost_after.0 / 3));
+        let terms = LeaseTerms {
+            margin,
+            ..LeaseTerms::default()
+        };
+        let home = HomeId::new(ids::session()?);
+        let membership = Membership {
+            server: request.server.clone(),
+            runner: RunnerId::new(&request.runner),
+            boot: clock::boot_id().map(str::to_owned),
+            link: RunnerLink::new(home, Incarnation(0), terms),
+            lost_after,
+            dropped: std::collections::BTreeMap::new(),
+            is_draining: false,
+        };
+        let mut store = self.context.store()?;
+        if store.membership()?.is_none() {
+            let path = token_file(&self.context);
+            let written = private_file::write(&path, request.token.as_bytes());
+            written.map_err(|error| FleetError::Token {
+                path,
+                reason: error.to_string(),
+            })?;
+        }
+        store.join_fleet(&membership)?;
+        Ok(())
+    }
+
+    /// Takes no more tasks, or takes them again.
+    pub fn drain_runner(&self, is_draining: bool) -> Result<(), DriverError> {
+        self.callers.require_user("drain the runner")?;
+        let mut store = self.context.store()?;
+        store.update_membership(|known| known.is_draining = is_draining)?;
+        Ok(())
+    }
+
+    /// Makes this home independent again; fails while it holds a task.
+    pub fn leave_fleet(&self) -> Result<(), DriverError> {
+        self.callers.require_user("leave the fleet")?;
+        let _lock = self.context.take_runner()?;
+        self.context.store()?.leave_fleet()?;
+        let path = token_file(&self.context);
+        private_file::remove(&path).map_err(|error| FleetError::Token {
+            path,
+            reason: error.to_string(),
+        })?;
+        Ok(())
+    }
+
+    pub fn runner_status(&self) -> Result<RunnerStatus, DriverError> {
+        let store = self.context.store()?;
+        let known = store.membership()?.ok_or(FleetError::NotJoined)?;
+        let mut tasks = Vec::new();
+        for (task, link) in known.link.tasks() {
+            let stored = store.load(&super::engine_task(task))?;
+            tasks.push(HeldTask {
+                task: task.to_string(),
+                acknowledged: link.acknowledged().version.0,
+                version: stored.map_or(0, |it| it.task.version),
+                is_halted: link.is_halted(),
+            });
+        }
+        Ok(RunnerStatus {
+            server: known.server.clone(),
+            runner: known.runner.to_string(),
+            is_running: self.context.has_runner(),
+            is_draining: known.is_draining,
+            lease: String::from(match known.phase() {
+                Phase::Running => "running",
+                Phase::Frozen => "frozen",
+                Phase::Expired => "expired",
+            }),
+            tasks,
+        })
+    }
+}
+
+/// The file with the runner's token. Only the user can read it, and no sandbox shows it.
+fn token_file(context: &Context) -> PathBuf {
+    context.home.path().join("runner/token")
+}
+
+pub(super) fn read_token(context: &Context) -> Result<String, DriverError> {
+    let path = token_file(context);
+    let read = private_file::read(&path, MOST_BYTES).map_err(|error| error.to_string());
+    let text = read.and_then(|it| String::from_utf8(it).map_err(|error| error.to_string()));
+    let text = text.map_err(|reason| FleetError::Token { path, reason })?;
+    Ok(text.trim().to_owned())
+}
