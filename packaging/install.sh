@@ -92,7 +92,10 @@ clean_up() {
         inner=
         for directory in $made; do inner="$directory $inner"; done
         for directory in $inner; do
-            rmdir "$prefix/$directory" 2>/dev/null || true
+            case "$directory" in
+            ./) rmdir "$prefix" 2>/dev/null || true ;;
+            *) rmdir "$prefix/$directory" 2>/dev/null || true ;;
+            esac
         done
     fi
 }

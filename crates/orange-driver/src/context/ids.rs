@@ -36,6 +36,17 @@ pub(crate) fn secret() -> Result<String, DriverError> {
     text(32)
 }
 
+/// The token of a runner, in the form that servers expect.
+pub(crate) fn runner_token() -> Result<String, DriverError> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| DriverError::NoRandomness(error.to_string()))?;
+    let mut token = String::from("orr_");
+    for byte in bytes {
+        let _infallible = write!(token, "{byte:02x}");
+    }
+    Ok(token)
+}
+
 /// An id for an agent's conversation: a random UUID, which is what agents accept.
 pub(crate) fn session() -> Result<String, DriverError> {
     let mut bytes = [0; 16];

@@ -29,7 +29,8 @@ pub(super) fn fleet(error: &FleetError) -> Report {
         | FleetError::Answer { .. }
         | FleetError::Token { .. }
         | FleetError::AlreadyRunning { .. }
-        | FleetError::Replaced { .. } => Report::new(Kind::Refused, "runner-unusable"),
+        | FleetError::Replaced { .. }
+        | FleetError::OtherRunner { .. } => Report::new(Kind::Refused, "runner-unusable"),
     };
     report.hint(error.hint())
 }

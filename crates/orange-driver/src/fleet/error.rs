@@ -29,6 +29,8 @@ pub enum FleetError {
     Replaced { runner: String },
     #[error("cannot remove task `{task}`, which another machine may continue: {reason}")]
     NotRemoved { task: TaskId, reason: String },
+    #[error("cannot join as `{given}`: the code is for runner `{runner}`")]
+    OtherRunner { given: String, runner: String },
     #[error("this home belongs to no fleet")]
     NotJoined,
 }
@@ -49,6 +51,7 @@ impl FleetError {
             FleetError::NotRemoved { .. } => {
                 "the runner tries again; `orange log` shows what happened"
             }
+            FleetError::OtherRunner { .. } => "run the command again with that name",
             FleetError::NotJoined => "run `orange runner join URL` with a token of the server",
         }
     }

@@ -1,18 +1,28 @@
 //! Joining a fleet, leaving it, and what a runner says about itself.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use orange_config::clock;
+use orange_effects::fleet::{FleetClient, FleetMethod};
 use orange_effects::private_file;
+use orange_fleet::chain::Sha;
 use orange_fleet::ids::{HomeId, Incarnation, RunnerId};
 use orange_fleet::link::{LeaseTerms, Phase, RunnerLink};
 use orange_fleet::time::Period;
 use orange_store::Membership;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::error::FleetError;
 use crate::context::{Context, ids};
 use crate::{Driver, DriverError};
+
+/// What a one-time code begins with.
+const CODE: &str = "orc_";
+
+/// How long the server may take to exchange a code.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The longest token.
 const MOST_BYTES: u64 = 4096;
@@ -25,9 +35,23 @@ const MARGIN: Period = Period::seconds(30);
 pub struct JoinRequest {
     pub server: String,
     pub runner: String,
+    /// A one-time code of the server, or the token of a runner.
     pub token: String,
     /// After how many seconds without a beat the server may give its tasks to others.
     pub lost_after: u64,
+}
+
+/// A code, and the token that it is exchanged for.
+#[derive(Deserialize, Serialize)]
+struct Exchange {
+    code: String,
+    token: String,
+}
+
+/// The part of the server's answer that says whose token it is.
+#[derive(Deserialize)]
+struct Joined {
+    runner: String,
 }
 
 /// What a runner does.
@@ -83,15 +107,60 @@ impl Driver {
         };
         let mut store = self.context.store()?;
         if store.membership()?.is_none() {
-            let path = token_file(&self.context);
-            let written = private_file::write(&path, request.token.as_bytes());
-            written.map_err(|error| FleetError::Token {
-                path,
-                reason: error.to_string(),
-            })?;
+            let token = match request.token.strip_prefix(CODE) {
+                Some(_) => self.exchange_code(request)?,
+                None => request.token.clone(),
+            };
+            write_private(&token_file(&self.context), &token)?;
         }
         store.join_fleet(&membership)?;
+        let _absent = private_file::remove(&exchange_file(&self.context));
         Ok(())
+    }
+
+    /// Exchanges a code for a token that is drawn here. Both are kept until the home has joined, so
+    /// that the same code works again after an interruption.
+    fn exchange_code(&self, request: &JoinRequest) -> Result<String, DriverError> {
+        let path = exchange_file(&self.context);
+        let known = private_file::read(&path, MOST_BYTES).ok();
+        let known: Option<Exchange> = known.and_then(|it| serde_json::from_slice(&it).ok());
+        let exchange = match known.filter(|it| it.code == request.token) {
+            Some(known) => known,
+            None => Exchange {
+                code: request.token.clone(),
+                token: ids::runner_token()?,
+            },
+        };
+        write_private(&path, &serde_json::to_string(&exchange).unwrap_or_default())?;
+        let client = FleetClient::new(
+            &self.context.environment,
+            &request.server,
+            &exchange.code,
+            TIMEOUT,
+        );
+        let sha = Sha::of(exchange.token.as_bytes());
+        let body = json!({ "code": exchange.code, "token_sha256": sha });
+        let answer = client.call(FleetMethod::Post, "join", body.to_string().into_bytes());
+        let attempt = "exchange the code";
+        let answer = answer.map_err(|source| FleetError::Call {
+            attempt,
+            server: request.server.clone(),
+            source,
+        })?;
+        let answer = serde_json::from_slice(&answer);
+        let joined: Joined = answer.map_err(|error| FleetError::Answer {
+            attempt,
+            server: request.server.clone(),
+            reason: error.to_string(),
+        })?;
+        if joined.runner != request.runner {
+            let error = FleetError::OtherRunner {
+                given: request.runner.clone(),
+                runner: joined.runner,
+            };
+            return Err(error.into());
+        }
+        Ok(exchange.token)
     }
 
     /// Takes no more tasks, or takes them again.
@@ -146,6 +215,18 @@ impl Driver {
 /// The file with the runner's token. Only the user can read it, and no sandbox shows it.
 fn token_file(context: &Context) -> PathBuf {
     context.home.path().join("runner/token")
+}
+
+/// The file with a code that is being exchanged.
+fn exchange_file(context: &Context) -> PathBuf {
+    context.home.path().join("runner/exchange.json")
+}
+
+fn write_private(path: &Path, text: &str) -> Result<(), FleetError> {
+    private_file::write(path, text.as_bytes()).map_err(|error| FleetError::Token {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })
 }
 
 pub(super) fn read_token(context: &Context) -> Result<String, DriverError> {

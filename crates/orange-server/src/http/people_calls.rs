@@ -90,7 +90,7 @@ impl App {
         check_post(&call)?;
         let needed = role_for(&call.ask).ok_or_else(|| {
             Refusal::invalid(
-                "`ask` must be an object with one `verb`, such as `{\"verb\":\"tell\"}`",
+                "`ask` must be an object of one kind, such as `{\"kind\":\"tell\",\"message\":\"…\"}`",
             )
         })?;
         self.require(person, &task, needed).await?;

@@ -367,7 +367,8 @@ fn a_request_says_exactly_one_thing() {
     for bad in [
         "null",
         "{}",
-        r#"{"verb":"tell","verb":"merge"}"#,
+        r#"{"kind":"verb","verb":"cancel","verb":"merge"}"#,
+        r#"{"kind":"tell","verb":"merge"}"#,
         r#"["tell"]"#,
     ] {
         let body = format!("{{\"key\":\"k\",\"ask\":{bad}}}");

@@ -137,9 +137,13 @@ pub fn create(person: &Client, id: &str) {
 }
 
 pub fn ask(verb: &str, key: &str) -> PostRequest {
+    let what = match verb {
+        "tell" => String::from("\"kind\":\"tell\""),
+        verb => format!("\"kind\":\"verb\",\"verb\":\"{verb}\""),
+    };
     PostRequest {
         key: RequestKey::new(key),
-        ask: Json::new(format!("{{\"verb\":\"{verb}\",\"text\":\"secret-ask\"}}")).unwrap(),
+        ask: Json::new(format!("{{{what},\"message\":\"secret-ask\"}}")).unwrap(),
     }
 }
 

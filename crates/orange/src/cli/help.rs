@@ -38,7 +38,7 @@ const EVERYDAY: [&str; 10] = [
 const PARENTS: [&str; 2] = ["task", "workflow"];
 
 /// The other commands, by what they are for; the help only names them.
-const GROUPS: [(&str, &[&str]); 4] = [
+const GROUPS: [(&str, &[&str]); 5] = [
     ("Permission", &["allow", "deny", "sandbox"]),
     (
         "Automation",
@@ -50,11 +50,8 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "budget",
             "report",
             "chat",
-            "runner",
             #[cfg(feature = "mcp")]
             "mcp",
-            #[cfg(feature = "server")]
-            "server",
             #[cfg(feature = "web")]
             "web",
         ],
@@ -70,6 +67,14 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "serve",
             "demo",
             "uninstall",
+        ],
+    ),
+    (
+        "Fleet",
+        &[
+            "runner",
+            #[cfg(feature = "server")]
+            "server",
         ],
     ),
     (

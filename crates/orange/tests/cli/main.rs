@@ -38,8 +38,6 @@ mod inbox;
 #[cfg(target_os = "linux")]
 mod install;
 #[cfg(target_os = "linux")]
-mod install_script;
-#[cfg(target_os = "linux")]
 mod issue_approve;
 #[cfg(target_os = "linux")]
 mod issue_ignore;

@@ -26,6 +26,7 @@ mod home_moves;
 mod hooks;
 mod hostile;
 mod identity;
+mod install_script;
 mod job_races;
 mod jobs;
 mod library;

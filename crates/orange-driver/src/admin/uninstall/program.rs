@@ -37,6 +37,7 @@ impl InstalledFiles {
                 continue;
             }
             match line.strip_suffix('/') {
+                Some(".") => found.directories.push(prefix.to_owned()),
                 Some(directory) => found.directories.push(prefix.join(directory)),
                 None => found.files.push(prefix.join(path)),
             }

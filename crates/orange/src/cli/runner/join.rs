@@ -18,10 +18,10 @@ pub struct Args {
     /// The address of the server, such as `https://box:7878`.
     #[arg(value_name = "URL")]
     pub server: String,
-    /// The token that the server has made for this runner.
-    #[arg(value_name = "TOKEN")]
+    /// The one-time code that the server has made for this runner, or its token.
+    #[arg(value_name = "CODE")]
     pub token: String,
-    /// The name of this runner.
+    /// The name of this runner, as in the code.
     #[arg(long, value_name = "NAME")]
     pub name: String,
     /// Seconds without an answer after which other machines may get its tasks.

@@ -158,14 +158,16 @@ impl Inner {
             ("POST", ["append"]) if self.refuses_appends.load(Ordering::Relaxed) => {
                 JsonReply::Text(503, String::from("try again"))
             }
-            ("POST", ["append"]) => ok(&ledger().append(now, &read(request))),
-            ("POST", ["tasks", _, "give-back"]) => ok(&ledger().give_back(now, &read(request))),
+            ("POST", ["append"]) => ok(&ledger().append(now, runner, &read(request))),
+            ("POST", ["tasks", _, "give-back"]) => {
+                ok(&ledger().give_back(now, runner, &read(request)))
+            }
             ("POST", ["tasks", _, "adopt"]) => ok(&ledger().adopt(runner, &read(request))),
             ("PUT", ["tasks", task, "wip"]) => {
-                ok(&ledger().save_wip(&TaskId::new(task), &read(request)))
+                ok(&ledger().save_wip(runner, &TaskId::new(task), &read(request)))
             }
             ("POST", ["mail", mail, "answer"]) => {
-                ok(&ledger().answer_mail(&MailId::new(mail), &read(request)))
+                ok(&ledger().answer_mail(runner, &MailId::new(mail), &read(request)))
             }
             _ => JsonReply::Text(404, String::new()),
         }

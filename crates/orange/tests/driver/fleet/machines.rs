@@ -24,6 +24,17 @@ pub struct Machine {
 impl Machine {
     /// A machine that has joined, with a clone of the other one's remote.
     pub fn join(name: &'static str, server: &LedgerServer, remote: Option<&Machine>) -> Machine {
+        let token = LedgerServer::token(name);
+        Machine::join_at(name, &server.address, &token, remote)
+    }
+
+    /// The same, at any server, with a token or a code.
+    pub fn join_at(
+        name: &'static str,
+        address: &str,
+        token: &str,
+        remote: Option<&Machine>,
+    ) -> Machine {
         let stage = Stage::new("minimal");
         match remote {
             None => {
@@ -38,13 +49,11 @@ impl Machine {
                 stage.configure("remote", &json!(remote));
             }
         }
-        let token = LedgerServer::token(name);
-        let address = &server.address;
         let joined = [
             "runner",
             "join",
             address,
-            &token,
+            token,
             "--name",
             name,
             "--lost-after",
@@ -121,12 +130,19 @@ impl Drop for Machine {
 
 /// Creates a task at the server, as a person's own computer does.
 pub fn create(server: &LedgerServer, summary: &str) -> TaskId {
+    let task = new_task(summary);
+    server.create(&task);
+    TaskId::new(task.task.as_str())
+}
+
+/// A task that the engine of a person's own computer has decided.
+pub fn new_task(summary: &str) -> CreateTask {
     let client = Stage::new("minimal");
     let id = client.create(&[summary]);
     let store = client.store();
     let commits = store.commits_of(&id, Version(0)).unwrap();
     let texts = commits.iter().flat_map(|it| store.texts_of(it).unwrap());
-    server.create(&CreateTask {
+    CreateTask {
         task: FleetTaskId::new(id.as_str()),
         needs: Needs {
             format: Format(FORMAT.into()),
@@ -144,6 +160,5 @@ pub fn create(server: &LedgerServer, summary: &str) -> TaskId {
             ended: false,
             shown: orange_fleet::json::Json::null(),
         },
-    });
-    id
+    }
 }

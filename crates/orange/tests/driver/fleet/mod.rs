@@ -1,10 +1,11 @@
-//! Machines with real git and tmux against the reference ledger.
+//! Machines with real git and tmux, and a server.
 
 #[cfg(feature = "crash-points")]
 mod crashes;
 mod freezing;
 mod ledger_server;
 mod machines;
+mod real_server;
 mod takeover;
 
 use orange_engine::names::TaskId;
