@@ -116,7 +116,7 @@ fn a_machine_joins_the_real_server_with_a_code_and_works_for_it() {
     let status = || server.task(&id)["summary"]["status"].clone();
     wait_for("the work", || status() == "reviewing");
     let runners = server.call("GET /v1/runners", "");
-    assert_eq!(runners["runners"][0]["id"], "a", "{runners}");
+    assert_eq!(runners["runners"][0]["runner"], "a", "{runners}");
     let request = server.ask(&id, "cancel", CANCEL);
     let request = request["id"].as_str().unwrap();
     let decided = || server.call(&format!("GET /v1/requests/{request}?wait=5"), "");
