@@ -10,6 +10,8 @@ use orange_store::{RebuildReport, SkippedTask, Store, WorkspaceRecord, Workspace
 
 use crate::DriverError;
 use crate::admin::Admin;
+use crate::fleet::error::FleetError;
+use crate::fleet::join::token_file;
 use crate::workspaces::lifecycle::slot;
 
 impl Admin {
@@ -21,6 +23,11 @@ impl Admin {
     pub fn rebuild(&self, may_move_aside: bool) -> Result<RebuildReport, DriverError> {
         if self.context.is_called_by_agent() {
             return Err(DriverError::user_only("rebuild the database"));
+        }
+        // What this machine holds, and what the server has acknowledged, is in the database alone.
+        // Without it, effects would start that another machine performs.
+        if token_file(&self.context).exists() {
+            return Err(FleetError::NotRebuilt.into());
         }
         let path = self.context.home.database();
         let is_there = fs::metadata(&path).is_ok_and(|found| found.len() > 0);

@@ -23,6 +23,7 @@ pub(super) fn home(error: &HomeError) -> Report {
 pub(super) fn fleet(error: &FleetError) -> Report {
     let report = match error {
         FleetError::NotJoined => Report::new(Kind::Refused, "home-not-joined"),
+        FleetError::NotRebuilt => Report::new(Kind::Refused, "home-joined"),
         // A call or a removal that fails is logged and repeated.
         FleetError::Call { .. }
         | FleetError::NotRemoved { .. }

@@ -31,6 +31,8 @@ pub enum FleetError {
     NotRemoved { task: TaskId, reason: String },
     #[error("cannot join as `{given}`: the code is for runner `{runner}`")]
     OtherRunner { given: String, runner: String },
+    #[error("cannot rebuild the database of a home that belongs to a fleet")]
+    NotRebuilt,
     #[error("this home belongs to no fleet")]
     NotJoined,
 }
@@ -52,6 +54,10 @@ impl FleetError {
                 "the runner tries again; `orange log` shows what happened"
             }
             FleetError::OtherRunner { .. } => "run the command again with that name",
+            FleetError::NotRebuilt => {
+                "the tasks are at the server: join it with another home; this one's worktrees and \
+                 histories stay where they are"
+            }
             FleetError::NotJoined => "run `orange runner join URL` with a token of the server",
         }
     }

@@ -213,7 +213,7 @@ impl Driver {
 }
 
 /// The file with the runner's token. Only the user can read it, and no sandbox shows it.
-fn token_file(context: &Context) -> PathBuf {
+pub(crate) fn token_file(context: &Context) -> PathBuf {
     context.home.path().join("runner/token")
 }
 

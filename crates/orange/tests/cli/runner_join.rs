@@ -33,6 +33,11 @@ fn a_home_joins_once_and_only_without_tasks_of_its_own() {
     let (code, answer) = stage.json(&["task", "create", "mine", "--json"]);
     assert_eq!((code, &answer["error"]["code"]), (3, &"home-joined".into()));
 
+    // Without its database nothing says what it may do.
+    fs::remove_file(stage.home().database()).unwrap();
+    let (code, answer) = stage.json(&["rebuild", "--json"]);
+    assert_eq!((code, &answer["error"]["code"]), (3, &"home-joined".into()));
+
     let other = Stage::new("minimal");
     let id = other.create(&["mine"]);
     let (code, answer) = other.json(&JOIN);
