@@ -36,10 +36,9 @@ pub fn role_for(ask: &Json) -> Option<Role> {
     let ask: Ask = serde_json::from_str(ask.as_str()).ok()?;
     match (ask.kind, ask.verb) {
         (Kind::Tell | Kind::Stop | Kind::Respawn, None) => Some(Role::Operate),
-        // It may lead to any status, a final one too.
-        (Kind::Move, None) => Some(Role::Review),
         (Kind::Verb, Some(verb)) if OPERATING.contains(&verb.as_str()) => Some(Role::Operate),
-        (Kind::Verb, Some(_)) => Some(Role::Review),
+        // A move may lead to any status, a final one too.
+        (Kind::Verb, Some(_)) | (Kind::Move, None) => Some(Role::Review),
         _ => None,
     }
 }

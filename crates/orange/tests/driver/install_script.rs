@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use sha2::{Digest as _, Sha256};
+use orange_fleet::chain::Sha;
 
 use crate::support::Stage;
 
@@ -81,8 +81,7 @@ impl Releases {
             .arg("orange")
             .status();
         assert!(packed.unwrap().success());
-        let sum = Sha256::digest(fs::read(&archive).unwrap());
-        let sum: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
+        let sum = Sha::of(&fs::read(&archive).unwrap());
         fs::write(folder.join("SHA256SUMS"), format!("{sum}  {name}\n")).unwrap();
         archive
     }
@@ -142,7 +141,8 @@ fn serve(stream: &TcpStream, site: &Path, cuts: bool) {
     let _last = lines.find(|line| line.as_ref().is_ok_and(String::is_empty));
     let path = request.split_whitespace().nth(1).unwrap_or_default();
     let mut stream = stream;
-    let answered = match fs::read(site.join(path.trim_start_matches('/'))) {
+    // The client may have gone.
+    let _gone = match fs::read(site.join(path.trim_start_matches('/'))) {
         Ok(body) => {
             let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n", body.len());
             let sent = if cuts {
@@ -158,8 +158,6 @@ fn serve(stream: &TcpStream, site: &Path, cuts: bool) {
             "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
         ),
     };
-    // The client may have gone.
-    let _gone = answered;
 }
 
 #[test]

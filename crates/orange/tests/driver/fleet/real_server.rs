@@ -7,9 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use orange_engine::names::TaskId;
+use orange_fleet::chain::Sha;
 use postgres_fixture::{Cluster, Fsync};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::machines::{Machine, new_task};
 use super::{CANCEL, START, WORK};
@@ -41,8 +41,7 @@ impl Server {
             token: format!("orp_{}", "5".repeat(64)),
             _cluster: cluster,
         };
-        let sha = Sha256::digest(server.token.as_bytes());
-        let sha: String = sha.iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha = Sha::of(server.token.as_bytes());
         let code = &said["admin_code"];
         server.post(
             "login",
