@@ -38,8 +38,11 @@ const EVERYDAY: [&str; 10] = [
 const PARENTS: [&str; 2] = ["task", "workflow"];
 
 /// The other commands, by what they are for; the help only names them.
-const GROUPS: [(&str, &[&str]); 5] = [
-    ("Permission", &["allow", "deny", "sandbox"]),
+const GROUPS: [(&str, &[&str]); 4] = [
+    (
+        "Oversight",
+        &["allow", "deny", "sandbox", "budget", "report"],
+    ),
     (
         "Automation",
         &[
@@ -47,11 +50,12 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "issue",
             "forge",
             "note",
-            "budget",
-            "report",
             "chat",
             #[cfg(feature = "mcp")]
             "mcp",
+            "runner",
+            #[cfg(feature = "server")]
+            "server",
             #[cfg(feature = "web")]
             "web",
         ],
@@ -67,14 +71,6 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "serve",
             "demo",
             "uninstall",
-        ],
-    ),
-    (
-        "Fleet",
-        &[
-            "runner",
-            #[cfg(feature = "server")]
-            "server",
         ],
     ),
     (

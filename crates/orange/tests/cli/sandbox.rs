@@ -158,7 +158,7 @@ pub fn every_command(help: impl Fn(&str) -> String) -> Vec<String> {
         }
         let (heading, rest) = line.split_once(':').unwrap_or(("", line));
         match heading {
-            "Permission" | "Automation" | "Setup" | "Fleet" | "Plumbing" => {
+            "Oversight" | "Automation" | "Setup" | "Plumbing" => {
                 names.extend(rest.split(',').map(str::trim));
             }
             "" if line.starts_with("  ") && !line.starts_with("   ") => {

@@ -171,6 +171,9 @@ fn an_agent_that_outlives_an_update_of_orange_can_still_send_requests() {
              DROP INDEX events_by_time; DROP TABLE spend; DROP TABLE job_runs; DROP TABLE jobs;
              DROP TABLE delegations;
              DROP TABLE chat_channels; DROP TABLE chat_messages;
+             DROP TABLE former_workflows; DROP TABLE arrivals; DROP TABLE log_commits;
+             DROP TABLE decided_mail; DROP TABLE membership;
+             ALTER TABLE sequence DROP COLUMN is_joined;
              CREATE TABLE facts (task TEXT NOT NULL, entered INTEGER NOT NULL, head TEXT NOT NULL,
                  facts TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (task, entered, head)) STRICT;
              PRAGMA user_version = 1;",
