@@ -53,7 +53,7 @@ pub async fn watch(waiting: &Waiting, database: &Database, mut stopped: watch::R
             topics = waiting.topics() => topics,
             () = wait_for_stop(&mut stopped) => return,
         };
-        // Whoever waits hears of an outage by its own call.
+        // A waiting call notices an outage by itself.
         for topic in database.due(&topics).await.unwrap_or_default() {
             waiting.wake(&topic);
         }

@@ -62,7 +62,9 @@ impl TlsError {
             ),
             Self::Exposed { path, .. } => {
                 let path = path.display();
-                format!("run `chmod 600 {path}` if nobody has read it, else delete it")
+                format!(
+                    "run `chmod 600 {path}`; if another user may have read it, delete it instead"
+                )
             }
             Self::File { .. } | Self::Unreadable { .. } | Self::NotMade(_) | Self::Unfit(_) => {
                 "check the two files of `--tls CERT KEY`, or use `--tls self`".to_owned()

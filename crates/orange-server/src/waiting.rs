@@ -27,7 +27,7 @@ pub enum Topic {
 #[derive(Debug, Default)]
 pub struct Waiting {
     calls: Mutex<Calls>,
-    /// Somebody waits, so there is something to ask for.
+    /// Wakes the loop when the first call begins to wait.
     some: Notify,
 }
 

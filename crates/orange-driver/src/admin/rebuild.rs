@@ -26,7 +26,11 @@ impl Admin {
         }
         // What this machine holds, and what the server has acknowledged, is in the database alone.
         // Without it, effects would start that another machine performs.
-        if token_file(&self.context).exists() {
+        let is_joined = match Store::open_read_only(&self.context.home) {
+            Ok(store) => store.membership()?.is_some(),
+            Err(_) => token_file(&self.context).exists(),
+        };
+        if is_joined {
             return Err(FleetError::NotRebuilt.into());
         }
         let path = self.context.home.database();

@@ -31,7 +31,8 @@ pub(super) fn fleet(error: &FleetError) -> Report {
         | FleetError::Token { .. }
         | FleetError::AlreadyRunning { .. }
         | FleetError::Replaced { .. }
-        | FleetError::OtherRunner { .. } => Report::new(Kind::Refused, "runner-unusable"),
+        | FleetError::OtherRunner { .. }
+        | FleetError::NotPrivate(_) => Report::new(Kind::Refused, "runner-unusable"),
     };
     report.hint(error.hint())
 }

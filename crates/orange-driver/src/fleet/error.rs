@@ -31,6 +31,8 @@ pub enum FleetError {
     NotRemoved { task: TaskId, reason: String },
     #[error("cannot join as `{given}`: the code is for runner `{runner}`")]
     OtherRunner { given: String, runner: String },
+    #[error("cannot join `{0}`: everyone on the network could read the token")]
+    NotPrivate(String),
     #[error("cannot rebuild the database of a home that belongs to a fleet")]
     NotRebuilt,
     #[error("this home belongs to no fleet")]
@@ -54,9 +56,13 @@ impl FleetError {
                 "the runner tries again; `orange log` shows what happened"
             }
             FleetError::OtherRunner { .. } => "run the command again with that name",
+            FleetError::NotPrivate(_) => {
+                "use an address that begins with `https://`, or one on this machine"
+            }
             FleetError::NotRebuilt => {
                 "the tasks are at the server: join it with another home; this one's worktrees and \
-                 histories stay where they are"
+                 histories stay where they are. If this home has left its fleet, delete \
+                 `runner/token` in it"
             }
             FleetError::NotJoined => "run `orange runner join URL` with a token of the server",
         }

@@ -105,15 +105,25 @@ impl Driver {
             dropped: std::collections::BTreeMap::new(),
             is_draining: false,
         };
+        if !is_private(&request.server) {
+            return Err(FleetError::NotPrivate(request.server.clone()).into());
+        }
         let mut store = self.context.store()?;
-        if store.membership()?.is_none() {
+        let is_new = store.membership()?.is_none();
+        if is_new {
             let token = match request.token.strip_prefix(CODE) {
                 Some(_) => self.exchange_code(request)?,
                 None => request.token.clone(),
             };
             write_private(&token_file(&self.context), &token)?;
         }
-        store.join_fleet(&membership)?;
+        if let Err(error) = store.join_fleet(&membership) {
+            if is_new {
+                // A home that has not joined keeps no token.
+                let _kept = private_file::remove(&token_file(&self.context));
+            }
+            return Err(error.into());
+        }
         let _absent = private_file::remove(&exchange_file(&self.context));
         Ok(())
     }
@@ -212,6 +222,17 @@ impl Driver {
     }
 }
 
+/// Whether nobody on the network can read what is sent to this address.
+fn is_private(address: &str) -> bool {
+    if address.starts_with("https://") {
+        return true;
+    }
+    let host = address.strip_prefix("http://").unwrap_or_default();
+    let host = host.split('/').next().unwrap_or_default();
+    let name = host.rsplit_once(':').map_or(host, |(name, _port)| name);
+    matches!(name, "127.0.0.1" | "localhost" | "[::1]")
+}
+
 /// The file with the runner's token. Only the user can read it, and no sandbox shows it.
 pub(crate) fn token_file(context: &Context) -> PathBuf {
     context.home.path().join("runner/token")
@@ -235,4 +256,32 @@ pub(super) fn read_token(context: &Context) -> Result<String, DriverError> {
     let text = read.and_then(|it| String::from_utf8(it).map_err(|error| error.to_string()));
     let text = text.map_err(|reason| FleetError::Token { path, reason })?;
     Ok(text.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_private;
+
+    #[test]
+    fn a_token_is_sent_encrypted_or_to_this_machine() {
+        for private in [
+            "https://box:7878",
+            "http://127.0.0.1:7878",
+            "http://localhost/",
+            "http://[::1]:7878",
+        ] {
+            assert!(is_private(private), "{private}");
+        }
+        for open in [
+            "http://box:7878",
+            "http://127.0.0.1.box",
+            "http://127.0.0.1@box",
+            "http://localhost:1@box:2",
+            "ftp://127.0.0.1",
+            "box:7878",
+            "",
+        ] {
+            assert!(!is_private(open), "{open}");
+        }
+    }
 }

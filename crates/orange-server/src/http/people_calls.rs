@@ -120,8 +120,8 @@ impl App {
             if visible.state.status != RequestStatus::Open || over.is_elapsed() {
                 return json_answer(&visible.state);
             }
-            // The first look comes before the waiting, so that nobody waits for what they may not
-            // see; the second comes after it began, so that no decision is missed.
+            // Check before waiting, so that a caller waits only for what they may see, and again once
+            // the wait has begun, so that no decision is missed.
             let Some(begun) = &wait else {
                 wait = self.waiting.begin(topic.clone());
                 if wait.is_none() {

@@ -31,7 +31,7 @@ pub const INVITATION_LIFETIME: Period = Period::seconds(24 * 60 * 60);
 /// How long the token of a person works.
 const PERSON_LIFETIME: Period = Period::seconds(90 * 24 * 60 * 60);
 
-/// Whom a code is for.
+/// Who may use a code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "for", rename_all = "snake_case")]
 pub enum CodeRequest {

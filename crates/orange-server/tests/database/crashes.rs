@@ -25,7 +25,7 @@ struct Writer {
     acknowledged: Vec<Commit>,
 }
 
-/// Appends until it is told to stop, and repeats what was not answered.
+/// Appends until it is stopped, and repeats calls without an answer.
 async fn write(database: &Database, writer: &mut Writer, stop: &AtomicUsize, count: &AtomicUsize) {
     let deadline = Instant::now() + PATIENCE;
     while stop.load(Ordering::SeqCst) == 0 {

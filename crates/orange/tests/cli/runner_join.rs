@@ -42,6 +42,10 @@ fn a_home_joins_once_and_only_without_tasks_of_its_own() {
     let id = other.create(&["mine"]);
     let (code, answer) = other.json(&JOIN);
     assert_eq!((code, &answer["error"]["code"]), (3, &"home-joined".into()));
+    assert!(!other.path("home/runner/token").exists());
+    let (code, text) = other.call(&["runner", "join", "http://box:1", "secret", "--name", "box"]);
+    assert_eq!(code, 3, "{text}");
+    assert!(text.contains("could read the token"), "{text}");
     other.run_ok(&["task", "cancel", id.as_str(), "--yes"]);
     assert_eq!(other.json(&JOIN).0, 0);
     // Its former tasks are not those of the fleet.
